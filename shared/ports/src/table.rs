@@ -25,6 +25,7 @@ pub use typed::{
     find_with_version, put_record, remove_record, save_record, save_record_with,
 };
 
+pub(crate) use lists::read_all_items;
 pub(crate) use typed::{parse_item, remove_latest_record};
 
 use crate::port_error::PortResult;

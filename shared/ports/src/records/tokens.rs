@@ -3,9 +3,10 @@
 use super::check_cursor;
 use crate::ports::{Page, PageRequest, PortResult};
 use crate::table::{
-    Key, Lead, Partition, Query, Record, SaveOutcome, Table, Versioned, find_with_version, list_led,
-    list_records, remove_record, save_record,
+    Condition, Key, Lead, Partition, Query, Record, SaveOutcome, Table, Versioned, Write, list_led,
+    list_records, parse_item, read_all_items, remove_record, save_record,
 };
+use crate::unreadable_record::keep_readable;
 use recado_domain::access::{Token, TokenHash};
 use recado_domain::ids::{TenantId, TokenName};
 
@@ -13,6 +14,9 @@ use recado_domain::ids::{TenantId, TokenName};
 const BY_HASH: &str = "tokens.by-hash";
 /// The partition in which all tokens are listed, sorted by tenant and name.
 const ALL: &str = "tokens.all";
+
+/// The number of copies that are read with one query.
+const COPIES_AT_ONCE: usize = 1000;
 
 impl Record for Token {
     const KIND: &'static str = "tokens";
@@ -27,13 +31,18 @@ impl Record for Token {
     }
 
     fn list_leads(&self) -> Vec<Lead> {
-        let tenant = self.tenant.as_ref().map_or("", TenantId::as_str);
         vec![
             // A request is let in by one read.
             Lead::with_copy(Key::new(BY_HASH, None, self.hash.as_str())),
-            Lead::new(Key::new(ALL, None, format!("{tenant}#{}", self.name))),
+            Lead::new(key_in_list(self.owner(), &self.name)),
         ]
     }
+}
+
+/// Returns the key by which a token is listed among all.
+fn key_in_list(tenant: Option<&TenantId>, name: &TokenName) -> Key {
+    let tenant = tenant.map_or("", TenantId::as_str);
+    Key::new(ALL, None, format!("{tenant}#{name}"))
 }
 
 /// Stores a new token. `false`, and nothing is written: its tenant (or, for a token without a tenant, the installation) has a token with
@@ -71,14 +80,43 @@ pub async fn list_tokens(
     list_led(table, Query::new(all, page.limit), page, |_| true).await
 }
 
-/// Deletes the token with this name of `tenant`, or of the installation (`None`). `false`: there is no such token.
+/// Lists the names of a tenant's tokens, at most `limit`, also of those whose records cannot be read.
+pub async fn list_token_names(
+    table: &dyn Table,
+    tenant: &TenantId,
+    limit: usize,
+) -> PortResult<Vec<TokenName>> {
+    let own = Query::new(Partition::new(Token::KIND, Some(tenant)), limit);
+    let found = table.page(&own).await?.items.into_iter();
+    Ok(found
+        .filter_map(|item| TokenName::parse(&item.key.sort).ok())
+        .collect())
+}
+
+/// Deletes the token with this name of `tenant`, or of the installation (`None`). `false`: there is no such token. Where its record
+/// cannot be read, its copy is sought among those of all tokens.
 pub async fn delete_token(
     table: &dyn Table,
     tenant: Option<&TenantId>,
     name: &TokenName,
 ) -> PortResult<bool> {
-    match find_with_version::<Token>(table, tenant, name.as_str()).await? {
-        Some(token) => remove_record(table, &token).await,
-        None => Ok(false),
+    let own = Key::new(Token::KIND, tenant, name.as_str());
+    let Some(found) = table.get(&own).await? else {
+        return Ok(false);
+    };
+    if let Some(token) = keep_readable(parse_item::<Token>(&found)) {
+        return remove_record(table, &token).await;
     }
+    let mut writes = vec![
+        Write::Delete(own, Condition::Version(found.version)),
+        Write::delete_any(key_in_list(tenant, name)),
+    ];
+    let all = Query::new(Partition::new(BY_HASH, None), COPIES_AT_ONCE);
+    for copy in read_all_items(table, all).await? {
+        let token = keep_readable(Token::from_body(&copy.body));
+        if token.is_some_and(|token| token.owner() == tenant && token.name == *name) {
+            writes.push(Write::delete_any(copy.key));
+        }
+    }
+    Ok(table.write(&writes).await?.is_ok())
 }

@@ -30,6 +30,19 @@ pub async fn find_versions<T: Record>(table: &dyn Table, keys: &[Key]) -> PortRe
     Ok(keys.iter().filter_map(|key| found.remove(key)).collect())
 }
 
+/// Reads all items that a query finds.
+pub(crate) async fn read_all_items(table: &dyn Table, mut query: Query) -> PortResult<Vec<StoredItem>> {
+    let mut found = Vec::new();
+    loop {
+        let page = table.page(&query).await?;
+        found.extend(page.items);
+        match page.next {
+            Some(next) => query.after = Some(next),
+            None => return Ok(found),
+        }
+    }
+}
+
 /// Lists the records of a partition that `query` finds and `is_wanted` accepts, as many as `page` asks for. The partition must be one of
 /// the kind's own. The cursor of a page is the place of the last record that was looked at.
 pub async fn list_records<T: Record>(
