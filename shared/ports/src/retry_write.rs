@@ -17,8 +17,8 @@ pub enum WriteAttempt<T, S = ()> {
 
 impl<T> WriteAttempt<T> {
     /// Returns the end of an attempt whose write had this outcome: `done` if it won.
-    pub fn after_write(outcome: WriteOutcome, done: T) -> Self {
-        match outcome {
+    pub fn after_write(outcome: impl Into<WriteOutcome>, done: T) -> Self {
+        match outcome.into() {
             WriteOutcome::Written => Self::Done(done),
             WriteOutcome::Conflict => Self::Lost(()),
         }

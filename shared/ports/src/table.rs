@@ -26,7 +26,7 @@ pub use typed::{
 };
 
 pub(crate) use lists::read_all_items;
-pub(crate) use typed::{parse_item, remove_latest_record};
+pub(crate) use typed::{parse_item, remove_latest_record, write_always};
 
 use crate::port_error::PortResult;
 use jiff::Timestamp;

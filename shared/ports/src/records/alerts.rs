@@ -174,9 +174,8 @@ pub async fn commit_alerts(
 fn write_alert_change(live: &[Versioned<Alert>], alert: &Alert) -> PortResult<Option<Vec<Write>>> {
     let known = live.iter().find(|known| known.record.id == alert.id);
     if alert.ended_at.is_none() {
-        let mut versioned = known.cloned().unwrap_or_else(|| Versioned::new(alert.clone()));
-        versioned.record = alert.clone();
-        return Ok(Some(Change::save(&versioned)?.writes));
+        let changed = Versioned::replacing(known.cloned(), alert.clone());
+        return Ok(Some(Change::save(&changed)?.writes));
     }
     let Some(known) = known else { return Ok(None) };
     let mut writes = Change::remove(known).writes;

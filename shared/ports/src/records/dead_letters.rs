@@ -203,20 +203,13 @@ pub async fn put_dead_letter(table: &dyn Table, dead_letter: &DeadLetter) -> Por
     retry_lost_write(PortError::contended(DeadLetter::KIND), (), |()| async {
         let known = table.get(&build_lead_key(&dead_letter.id)).await?;
         if !is_later_failure(dead_letter, known.as_ref()) {
-            return Ok(WriteAttempt::Done(false));
+            return PortResult::Ok(WriteAttempt::Done(false));
         }
         let writes = build_replacement(dead_letter, known.as_ref())?;
-        make_letter_writes(table, &writes).await
+        let written = table.write(&writes).await?.is_ok();
+        Ok(WriteAttempt::after_write(written, true))
     })
     .await
-}
-
-/// Makes the writes of an attempt. One that wins is `true`.
-async fn make_letter_writes(table: &dyn Table, writes: &[Write]) -> PortResult<WriteAttempt<bool>> {
-    Ok(match table.write(writes).await? {
-        Ok(_) => WriteAttempt::Done(true),
-        Err(_) => WriteAttempt::Lost(()),
-    })
 }
 
 /// Returns one dead letter; `None` if it does not exist.
@@ -251,11 +244,12 @@ pub async fn remove_dead_letter(table: &dyn Table, id: &str, failed_at: Timestam
                 .is_some_and(|place| place.at.as_millisecond() == failed_at.as_millisecond())
         };
         let (Some(known), Some(own)) = (known, own.filter(is_of_failure)) else {
-            return Ok(WriteAttempt::Done(false));
+            return PortResult::Ok(WriteAttempt::Done(false));
         };
         let mut writes = vec![Write::Delete(known.key, Condition::Version(known.version))];
         writes.extend(list_letter_keys(own).map(Write::delete_any));
-        make_letter_writes(table, &writes).await
+        let written = table.write(&writes).await?.is_ok();
+        Ok(WriteAttempt::after_write(written, true))
     })
     .await
 }

@@ -182,10 +182,7 @@ fn list_cell_writes(
     let mut writes = Vec::new();
     for held in &change.takes {
         let cell = MovedCell::new(tenant.clone(), held.clone());
-        let mut taken = find_own(held)
-            .cloned()
-            .unwrap_or_else(|| Versioned::new(cell.clone()));
-        taken.record = cell;
+        let taken = Versioned::replacing(find_own(held).cloned(), cell);
         writes.extend(Change::save(&taken)?.writes);
     }
     let freed = change.frees.iter().filter_map(find_own);

@@ -8,7 +8,7 @@ use crate::ports::{CommitOutcome, Page, PageRequest, PortError, PortResult, Stor
 use crate::retry_write::{WriteAttempt, retry_lost_write};
 use crate::table::{
     Change, Key, Kind, Lead, Partition, Query, Record, Table, Versioned, Write, find_led, find_versions,
-    find_with_version, list_led, list_records, save_record,
+    find_with_version, list_led, list_records, save_record, write_always,
 };
 use jiff::Timestamp;
 use recado_domain::clock_rollback::ClockRollback;
@@ -296,10 +296,7 @@ pub async fn delete_invitations_of_guest(table: &dyn Table, guest: &Guest) -> Po
             if writes.iter().all(|write| *write.key() != lead.key) {
                 writes.push(Write::delete_any(lead.key));
             }
-            table
-                .write(&writes)
-                .await?
-                .map_err(|_| PortError::contended(Invitation::KIND))?;
+            write_always(table, Invitation::KIND, &writes).await?;
         }
         match leads.next {
             Some(next) => query.after = Some(next),

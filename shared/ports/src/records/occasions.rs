@@ -132,7 +132,7 @@ pub async fn mark_pages_changed(table: &dyn Table, change: &MovedPageChange) -> 
         known.at = known.at.max(change.at);
         known.expires = known.expires.max(change.expires);
         let saved = save_record(table, &mut found).await?;
-        Ok(WriteAttempt::after_write(saved.into(), ()))
+        Ok(WriteAttempt::after_write(saved, ()))
     })
     .await
 }

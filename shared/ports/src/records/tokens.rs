@@ -3,8 +3,8 @@
 use super::check_cursor;
 use crate::ports::{Page, PageRequest, PortResult};
 use crate::table::{
-    Condition, Key, Lead, Partition, Query, Record, SaveOutcome, Table, Versioned, Write, list_led,
-    list_records, parse_item, read_all_items, remove_record, save_record,
+    Key, Kind, Lead, Partition, Query, Record, SaveOutcome, StoredItem, Table, Versioned, list_led,
+    list_records, parse_item, read_all_items, remove_record, save_record, write_always,
 };
 use crate::unreadable_record::keep_readable;
 use recado_domain::access::{Token, TokenHash};
@@ -31,18 +31,13 @@ impl Record for Token {
     }
 
     fn list_leads(&self) -> Vec<Lead> {
+        let tenant = self.tenant.as_ref().map_or("", TenantId::as_str);
         vec![
             // A request is let in by one read.
             Lead::with_copy(Key::new(BY_HASH, None, self.hash.as_str())),
-            Lead::new(key_in_list(self.owner(), &self.name)),
+            Lead::new(Key::new(ALL, None, format!("{tenant}#{}", self.name))),
         ]
     }
-}
-
-/// Returns the key by which a token is listed among all.
-fn key_in_list(tenant: Option<&TenantId>, name: &TokenName) -> Key {
-    let tenant = tenant.map_or("", TenantId::as_str);
-    Key::new(ALL, None, format!("{tenant}#{name}"))
 }
 
 /// Stores a new token. `false`, and nothing is written: its tenant (or, for a token without a tenant, the installation) has a token with
@@ -107,16 +102,11 @@ pub async fn delete_token(
     if let Some(token) = keep_readable(parse_item::<Token>(&found)) {
         return remove_record(table, &token).await;
     }
-    let mut writes = vec![
-        Write::Delete(own, Condition::Version(found.version)),
-        Write::delete_any(key_in_list(tenant, name)),
-    ];
     let all = Query::new(Partition::new(BY_HASH, None), COPIES_AT_ONCE);
-    for copy in read_all_items(table, all).await? {
-        let token = keep_readable(Token::from_body(&copy.body));
-        if token.is_some_and(|token| token.owner() == tenant && token.name == *name) {
-            writes.push(Write::delete_any(copy.key));
-        }
-    }
-    Ok(table.write(&writes).await?.is_ok())
+    let copies = read_all_items(table, all).await?;
+    let is_own = |copy: &&StoredItem| Token::from_body(&copy.body).is_ok_and(|token| token.key() == own);
+    let body = copies.iter().find(is_own).map_or("", |copy| copy.body.as_str());
+    let writes = Kind::of::<Token>().delete_writes(own, body);
+    write_always(table, Token::KIND, &writes).await?;
+    Ok(true)
 }

@@ -5,7 +5,7 @@ use super::item::{Query, StoredItem};
 use super::key::Key;
 use super::kind::Kind;
 use super::record::Record;
-use super::typed::{Versioned, parse_item};
+use super::typed::{Versioned, parse_item, write_always};
 use crate::page::{Page, PageRequest};
 use crate::port_error::{PortError, PortResult};
 use crate::unreadable_record::keep_readable;
@@ -196,10 +196,7 @@ pub async fn delete_page<T: Record>(table: &dyn Table, mut query: Query) -> Port
         let page = table.page(&query).await?;
         for item in page.items {
             let writes = kind.delete_writes(item.key, &item.body);
-            table
-                .write(&writes)
-                .await?
-                .map_err(|_| PortError::contended(T::KIND))?;
+            write_always(table, T::KIND, &writes).await?;
             deleted += 1;
         }
         if page.next.is_none() || deleted >= limit {

@@ -35,6 +35,14 @@ impl<T: Record> Versioned<T> {
         }
     }
 
+    /// Makes the record that is to be stored in place of a known one, or, without that, as a new one.
+    pub(crate) fn replacing(known: Option<Self>, record: T) -> Self {
+        match known {
+            Some(known) => Self { record, ..known },
+            None => Self::new(record),
+        }
+    }
+
     fn stored(record: T, version: Version) -> Self {
         let (leads, expiry) = (record.list_leads(), record.compute_expiry());
         Self {
@@ -205,11 +213,13 @@ pub async fn find_record<T: Record>(
 
 /// Stores a record with its leads, whatever is there. For kinds whose leads follow from the key alone.
 pub async fn put_record<T: Record>(table: &dyn Table, record: &T) -> PortResult<()> {
-    table
-        .write(&put_writes(record)?)
-        .await?
-        .map_err(|_| PortError::contended(T::KIND))?;
-    Ok(())
+    write_always(table, T::KIND, &put_writes(record)?).await
+}
+
+/// Makes writes of a kind that have no conditions.
+pub(crate) async fn write_always(table: &dyn Table, kind: &'static str, writes: &[Write]) -> PortResult<()> {
+    let written = table.write(writes).await?;
+    written.map(drop).map_err(|_| PortError::contended(kind))
 }
 
 /// Stores a record if the stored one is that which was read. Afterwards `versioned` may be changed and saved again.
@@ -271,11 +281,7 @@ pub async fn delete_record<T: Record>(
     sort: &str,
 ) -> PortResult<()> {
     let write = Write::delete_any(Key::new(T::KIND, owner, sort));
-    table
-        .write(&[write])
-        .await?
-        .map_err(|_| PortError::contended(T::KIND))?;
-    Ok(())
+    write_always(table, T::KIND, &[write]).await
 }
 
 /// Makes a change together with the writes `beside`, in one transaction. [`CommitOutcome::Refused`] tells of the writes beside alone, and

@@ -187,10 +187,8 @@ impl EntryWrite<'_> {
         if writes.len() > WRITES_MAX || count_bytes(&writes) > BYTES_MAX {
             return Ok(WriteAttempt::Done(WriteEnd::TooMuch));
         }
-        Ok(match table.write(&writes).await? {
-            Ok(_) => WriteAttempt::Done(WriteEnd::Written),
-            Err(_) => WriteAttempt::Lost(()),
-        })
+        let written = table.write(&writes).await?.is_ok();
+        Ok(WriteAttempt::after_write(written, WriteEnd::Written))
     }
 
     /// Returns whether the change refers to what is not there, or what stays to what is removed. `before` has what is removed as it is
@@ -319,10 +317,7 @@ pub(super) fn build_entry_put<T: Record>(entry: T, stored: Option<&StoredItem>) 
     let versioned = match stored {
         None => Versioned::new(entry),
         Some(item) => match keep_readable(parse_item::<T>(item)) {
-            Some(mut found) => {
-                found.record = entry;
-                found
-            }
+            Some(found) => Versioned::replacing(Some(found), entry),
             None => Versioned::in_place_of(entry, item),
         },
     };
