@@ -357,6 +357,7 @@ pub use agent_limits::{AgentLimits, LimitReply};
 pub use agent_return::AgentReturn;
 pub use applied_file::{AppliedFile, EntrySource, FIELDS_OF_NO_DOCUMENT, KeptEntry, name_entry};
 pub use calendars::{Calendar, CalendarConfigError, GoogleCalendarAccess};
+pub(crate) use email_sender::SES_REFUSED;
 pub use email_sender::{EmailSender, EmailSenderError, EmailSenderKind, RepeatRule};
 pub use error::ConfigError;
 pub use http_agent::{ContactField, HttpAgent};

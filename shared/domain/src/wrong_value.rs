@@ -1,5 +1,10 @@
 //! Plain words for a wrong value, in place of those that a reader of JSON or TOML has for it.
 
+use crate::config::SES_REFUSED;
+
+/// What a reader says of the field that only e-mail senders of the kind `ses` had.
+const REGION_OF_SES: &str = "unknown field `region`, expected one of `id`, `kind`, `from`";
+
 /// Puts the words of a reader into plain ones: `invalid type: integer 5, expected struct Rate` becomes `it must be an object, and is
 /// 5`. `group` is what the format calls a group of fields.
 pub fn describe_wrong_value(message: &str, group: &str) -> String {
@@ -21,6 +26,8 @@ pub fn describe_wrong_value(message: &str, group: &str) -> String {
         _ if message.starts_with("data did not match any variant of untagged enum ") => {
             "it has none of the forms that it may have".to_owned()
         }
+        // The kind may stand behind it.
+        _ if message.starts_with(REGION_OF_SES) => format!("unknown field `region`: {SES_REFUSED}"),
         _ => message.to_owned(),
     }
 }
@@ -69,6 +76,7 @@ fn name_found(found: &str, group: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::EmailSender;
     use serde::Deserialize;
     use serde_json::{Value, from_value, json};
 
@@ -130,6 +138,18 @@ mod tests {
         ];
         for (entry, expected) in cases {
             assert_eq!(describe(entry.clone()), expected, "{entry}");
+        }
+    }
+
+    #[test]
+    fn a_sender_of_the_kind_that_there_was_once_is_refused_in_any_order() {
+        for fields in [
+            r#""kind": "ses", "region": "sa-east-1""#,
+            r#""region": "sa-east-1", "kind": "ses""#,
+        ] {
+            let error = serde_json::from_str::<EmailSender>(&format!("{{{fields}}}")).unwrap_err();
+            let told = describe_wrong_value(&error.to_string(), "an object");
+            assert!(told.contains(SES_REFUSED), "{told}");
         }
     }
 

@@ -4,6 +4,7 @@
 //! nothing else. A second thread, the mover, then records and enqueues the events in the database, in their order and many
 //! in one transaction. That transaction also notes the number of the last one, so that no event is moved twice after a crash.
 
+mod incoming_event;
 mod known_events;
 mod mover;
 
@@ -13,8 +14,8 @@ use crate::database_threads::{DatabaseThreads, JobSender, Urgency, lock_unpoison
 use crate::db_error::DbError;
 use crate::folder::{IntakeFiles, OpenError};
 use crate::job::{create_job, create_lone_job};
-use crate::queue::IncomingEvent;
 use crate::sql_records::execute_sql;
+pub(crate) use incoming_event::IncomingEvent;
 use jiff::Timestamp;
 use known_events::KnownEvents;
 pub(crate) use mover::last_moved;

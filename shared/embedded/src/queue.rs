@@ -34,7 +34,6 @@ mod tenant_messages;
 pub use dead_messages::DeadMessage;
 pub use depth::EmbeddedQueueDepth;
 pub use fair_share::FairShare;
-pub(crate) use intake::IncomingEvent;
 pub(crate) use receipt::HandledMessage;
 pub use receipt::Receipt;
 pub use receive::DequeuedMessage;

@@ -6,7 +6,6 @@ mod conversation_row;
 mod conversations;
 mod dead_letters;
 mod deliveries;
-mod event_states;
 mod expiry;
 mod identity;
 mod inbox;
@@ -31,9 +30,10 @@ pub(crate) use configuration::select_instance;
 pub(crate) use conversation_row::ConversationRow;
 pub(crate) use conversations::ReplyRows;
 pub(crate) use dead_letters::put_newer_letter;
-pub(crate) use event_states::{RecordedEvent, StoredEventState, record_given_up, select_event_state};
 pub use expiry::SweepCounts;
-pub(crate) use inbox::{EventRow, InboundRows};
+pub(crate) use inbox::{
+    EventRow, InboundRows, RecordedEvent, StoredEventState, cut_out_job, record_given_up, select_event_state,
+};
 pub use message_words::INDEX_BATCH;
 pub(crate) use messages::MessageRow;
 pub(crate) use outbox::Settlement;

@@ -67,7 +67,7 @@ pub fn publish_changes(
     Box::pin(async move {
         let deps = &composed.deps;
         let changes = event.into_changes();
-        let retention = deps.settings.published_event_ttl;
+        let retention = deps.settings().published_event_ttl;
         let published = deps.store.publish_changes(&changes, retention).await?;
         if let Some(last) = changes.last() {
             wake_endpoints(deps, &published, last).await;

@@ -14,7 +14,8 @@ use std::sync::Arc;
 
 /// The dependencies of the use cases. A program builds them once at start, and every use case borrows them.
 ///
-/// The ports are trait objects, so that pipeline and HTTP are compiled once for all stores and for all tests.
+/// The ports are trait objects, so that use cases are compiled once for all stores and all tests. Optimised crates leave futures to the
+/// crate that boxes them.
 #[derive(Clone)]
 pub struct Deps {
     store: Arc<dyn Store>,
@@ -22,8 +23,7 @@ pub struct Deps {
     providers: Arc<dyn Providers>,
     llm: Arc<dyn ModelPorts>,
     system: Arc<dyn System>,
-    /// Times and limits.
-    pub settings: Settings,
+    settings: Settings,
     /// Lock that an event needs to be retried in this process.
     pub retry_lock: RetryLock,
     /// Limit of exclusive turns.
@@ -66,6 +66,11 @@ impl Deps {
     #[must_use]
     pub fn settings(&self) -> &Settings {
         &self.settings
+    }
+
+    /// Returns the times and limits, to be changed before use cases borrow them.
+    pub fn settings_mut(&mut self) -> &mut Settings {
+        &mut self.settings
     }
 
     /// Returns these dependencies with other queues.

@@ -45,6 +45,7 @@ mod vector_store;
 
 pub use crate::page::{Page, PageRequest};
 pub use crate::port_error::{PortError, PortResult, RECORD_BYTES_MAX};
+pub use crate::retry_write::WRITE_TRIES;
 pub use crate::write_outcome::{CommitOutcome, WriteOutcome};
 pub use conversations::{ConversationFilter, Conversations, EffectGuard};
 pub use dead_queues::{DeadLetterQueues, DeadQueueMessage};
@@ -87,10 +88,6 @@ pub use tool_failure::ToolFailure;
 pub use tools::{EventLook, ToolLimits, Tools};
 pub use transcriber::{Recording, RecordingUse, Transcriber, Transcript, TranscriptionError};
 pub use vector_store::{NEAREST_MAX, VectorStore};
-
-/// Number of tries to read, change and write a record that others write too. The losses are to other writers' changes, so
-/// a further try usually wins.
-pub const WRITE_TRIES: usize = 8;
 
 /// Joins ports into one, which everything has that has all of them.
 macro_rules! join_ports {

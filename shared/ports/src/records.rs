@@ -34,7 +34,7 @@ use recado_domain::audit::AuditEntry;
 use recado_domain::config::{Agent, AlertConfig, AppliedFile, Calendar, Instance, Tenant};
 use recado_domain::dead_letter::DeadLetter;
 use recado_domain::effects::Journal;
-use recado_domain::ids::TenantId;
+use recado_domain::ids::{OccasionId, TenantId};
 use recado_domain::invitations::{Batch, BatchChunk, Guest, Invitation, InvitationTemplate, Occasion};
 use recado_domain::knowledge::AgentKnowledge;
 use recado_domain::moving::{
@@ -100,6 +100,11 @@ fn check_cursor(kind: &'static str, page: &PageRequest, is_place: impl Fn(&str) 
         Some(cursor) if !is_place(cursor) => Err(PortError::invalid(kind, "not a cursor")),
         _ => Ok(()),
     }
+}
+
+/// Returns the beginning of the places of what belongs to an occasion. No id contains a `#`.
+fn prefix_of_occasion(occasion: &OccasionId) -> String {
+    format!("{occasion}#")
 }
 
 /// Lists tenants and ids of the records of a kind that are due, the longest due first. Their place is their id. The list may be some

@@ -1,6 +1,10 @@
 //! Writes a record that other writers change, too: reads it again where another writer was faster.
 
-use crate::ports::{WRITE_TRIES, WriteOutcome};
+use crate::write_outcome::WriteOutcome;
+
+/// Number of tries to read, change and write a record that others write too. The losses are to other writers' changes, so
+/// a further try usually wins.
+pub const WRITE_TRIES: usize = 8;
 
 /// The end of one attempt to read, change and write a record.
 #[derive(Debug)]
@@ -13,8 +17,8 @@ pub enum WriteAttempt<T, S = ()> {
 
 impl<T> WriteAttempt<T> {
     /// Returns the end of an attempt whose write had this outcome: `done` if it won.
-    pub fn after_write(outcome: WriteOutcome, done: T) -> Self {
-        match outcome {
+    pub fn after_write(outcome: impl Into<WriteOutcome>, done: T) -> Self {
+        match outcome.into() {
             WriteOutcome::Written => Self::Done(done),
             WriteOutcome::Conflict => Self::Lost(()),
         }

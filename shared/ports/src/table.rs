@@ -22,7 +22,8 @@ pub use typed::{
     find_with_version, put_record, remove_record, save_record, save_record_with,
 };
 
-pub(crate) use typed::parse_item;
+pub(crate) use lists::read_all_items;
+pub(crate) use typed::{parse_item, remove_latest_record, write_always};
 
 use crate::port_error::PortResult;
 use jiff::Timestamp;

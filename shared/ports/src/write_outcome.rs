@@ -10,6 +10,12 @@ pub enum WriteOutcome {
     Conflict,
 }
 
+impl From<bool> for WriteOutcome {
+    fn from(is_written: bool) -> Self {
+        if is_written { Self::Written } else { Self::Conflict }
+    }
+}
+
 /// The result of writing records together with others.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CommitOutcome {

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// Tells what to write in place of a kind that there was once.
-const SES_REFUSED: &str = "there is no kind `ses`: write `smtp`, with the server `smtp://email-smtp.<region>.amazonaws.com:587` and the \
+pub(crate) const SES_REFUSED: &str = "there is no kind `ses`: write `smtp`, with the server `smtp://email-smtp.<region>.amazonaws.com:587` and the \
     SMTP credentials of Amazon SES";
 
 /// A way by which a tenant sends e-mails. Which fields a kind needs and takes: `docs/email.md`.

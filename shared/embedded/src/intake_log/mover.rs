@@ -1,12 +1,12 @@
 //! The mover: the thread that brings the events of the log into the database.
 
+use super::incoming_event::IncomingEvent;
 use super::known_events::KnownEvents;
 use crate::clock::Clock;
 use crate::database_threads::{JobSender, Urgency, lock_unpoisoned};
 use crate::db_error::DbError;
 use crate::folder::OpenError;
 use crate::job::{create_job, in_savepoint};
-use crate::queue::IncomingEvent;
 use crate::sql_records::execute_sql;
 use crate::thread_priority::yield_to_acknowledgements;
 use jiff::Timestamp;

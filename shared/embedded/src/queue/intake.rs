@@ -2,69 +2,23 @@
 
 use super::dead_messages::DeadLetterCopy;
 use super::message_rows::{FifoMessage, MessageBody, append_fifo, insert_into_group};
-use super::receive::cut_out_job;
-use super::tenant_key::TenantKey;
 use crate::Embedded;
 use crate::db_error::DbError;
+use crate::intake_log::IncomingEvent;
 use crate::job::in_savepoint;
-use crate::sql_records::read_lossy_text;
 use crate::store::{
-    EventRow, RecordedEvent, StoredEventState, put_newer_letter, record_given_up, select_event_state,
-    select_instance,
+    RecordedEvent, StoredEventState, put_newer_letter, record_given_up, select_event_state, select_instance,
 };
 use jiff::Timestamp;
 use recado_domain::dead_letter::{DeadLetter, QueueName};
-use recado_domain::event::{EventRecord, EventState, InboundJob, JobNames};
+use recado_domain::event::{EventState, InboundJob, JobNames};
 use recado_domain::ids::{CorrelationId, EventId, InstanceId, TenantId};
 use recado_ports::ports::{InstanceName, PortResult, RecordEventOutcome};
-use rusqlite::{Connection, Row};
+use rusqlite::Connection;
 
-const WHAT: &str = "record_and_enqueue";
-
-/// An event that came in, as it is recorded. Its record is also the body of its queue message.
-#[derive(Debug)]
-pub(crate) struct IncomingEvent {
-    record: EventRow,
-    group: String,
-    owner: TenantKey,
-}
+const WHAT: &str = "record_and_enqueue_events";
 
 impl IncomingEvent {
-    pub(crate) fn from_job(job: &InboundJob) -> Result<Self, DbError> {
-        let record = EventRecord::new_pending(job.with_borrowed_payload());
-        Ok(Self {
-            owner: TenantKey::for_event(job),
-            record: EventRow::from_record(&record, None)?,
-            group: record.job.group,
-        })
-    }
-
-    /// Reads an event from the intake log.
-    pub(crate) fn from_log_row(row: &Row<'_>) -> rusqlite::Result<Self> {
-        let text = |name| read_lossy_text(row, row.as_ref().column_index(name)?);
-        Ok(Self {
-            record: EventRow::from_log_row(row)?,
-            group: text("grp")?.unwrap_or_default(),
-            owner: TenantKey::from_column(text("owner")?.unwrap_or_default()),
-        })
-    }
-
-    /// Returns the id of the event.
-    pub(crate) fn id(&self) -> &str {
-        self.record.id()
-    }
-
-    /// Returns when the event's webhook came, if that can be read.
-    pub(crate) fn received_at(&self) -> Option<Timestamp> {
-        JobNames::cut_out(&self.cut_out_job()).received_at
-    }
-
-    /// Appends the event to the intake log. Returns `false` if it is in the log already.
-    pub(crate) fn append_to_log(&self, connection: &Connection) -> Result<bool, DbError> {
-        self.record
-            .append_to_log(connection, &self.group, self.owner.as_str())
-    }
-
     /// Records the event in the database, and enqueues it unless it is settled.
     pub(crate) fn record_and_enqueue(
         &self,
@@ -124,12 +78,6 @@ impl IncomingEvent {
             tracing::warn!(%error, "no record says that the event was given up");
         }
         Ok(())
-    }
-
-    fn cut_out_job(&self) -> String {
-        let mut job = self.record.body().to_owned();
-        cut_out_job(&mut job);
-        job
     }
 }
 

@@ -8,15 +8,14 @@ use super::round_robin::{
 use super::tenant_key::TenantKey;
 use crate::Embedded;
 use crate::db_error::DbError;
-use crate::sql_records::{decode_json, encode_json, execute_sql, millis_after};
+use crate::sql_records::{execute_sql, millis_after};
+use crate::store::cut_out_job;
 use jiff::Timestamp;
 use recado_domain::dead_letter::QueueName;
-use recado_domain::event::EventRecord;
 use recado_domain::millis;
 use recado_ports::ports::{PortError, PortResult};
 use recado_ports::settings::VisibilityTimeouts;
 use rusqlite::{Connection, Params, params};
-use serde::de::IgnoredAny;
 use std::collections::VecDeque;
 use std::future::Future;
 use std::time::Duration;
@@ -52,24 +51,6 @@ impl HandedMessage {
             cut_out_job(&mut self.message.body);
         }
         self.message
-    }
-}
-
-/// The beginning of an event's record: its job is the first field.
-const BEFORE_JOB: &str = "{\"job\":";
-
-/// Leaves only the job of an event's record. Of the JSON nothing is built in memory. What cannot be read stays as it is, for the
-/// worker to set aside: other messages must not wait for it.
-pub(super) fn cut_out_job(record: &mut String) {
-    if let Some(rest) = record.strip_prefix(BEFORE_JOB) {
-        let mut values = serde_json::Deserializer::from_str(rest).into_iter::<IgnoredAny>();
-        if let Some(Ok(_)) = values.next() {
-            let end = BEFORE_JOB.len() + values.byte_offset();
-            record.truncate(end);
-        }
-        record.drain(..BEFORE_JOB.len());
-    } else if let Ok(job) = decode_json::<EventRecord>(record).and_then(|record| encode_json(&record.job)) {
-        *record = job;
     }
 }
 

@@ -12,17 +12,17 @@ pub struct TenantKey(String);
 
 impl TenantKey {
     /// Creates the key from its column.
-    pub(super) fn from_column(owner: String) -> Self {
+    pub(crate) fn from_column(owner: String) -> Self {
         Self(owner)
     }
 
     /// Returns the text of the key, as its column stores it.
-    pub(super) fn as_str(&self) -> &str {
+    pub(crate) fn as_str(&self) -> &str {
         &self.0
     }
 
     /// Returns the tenant key of an event.
-    pub(super) fn for_event(job: &InboundJob) -> Self {
+    pub(crate) fn for_event(job: &InboundJob) -> Self {
         Self(format!("{}/{}", job.provider, job.external))
     }
 

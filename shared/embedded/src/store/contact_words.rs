@@ -1,6 +1,5 @@
 //! The index of contacts' names and numbers. A conversation comes into it with the words of its next message.
 
-use super::message_words::make_tenant_word;
 use crate::db_error::DbError;
 use crate::sql_records::{decode_column, execute_sql};
 use recado_domain::conversation::Conversation;
@@ -31,6 +30,12 @@ pub(super) fn render_contact_words(conversation: &Conversation) -> String {
         words.extend(digits.iter().skip(digits.len() - length));
     }
     words.trim().to_owned()
+}
+
+/// Returns the word that stands for a tenant. Its id may consist of several.
+pub(super) fn make_tenant_word(tenant: &TenantId) -> String {
+    let digits = tenant.as_str().bytes().map(|byte| format!("{byte:02x}"));
+    std::iter::once("t".to_owned()).chain(digits).collect()
 }
 
 /// Writes the words of the contact of a stored conversation in place of those that the index has.

@@ -2,11 +2,10 @@ mod event_row;
 
 use super::conversation_row::ConversationRow;
 use super::dead_letters::replace_letter;
-use super::event_states::settle_unreadable;
 use super::messages::MessageRow;
 use crate::Embedded;
 use crate::db_error::DbError;
-use crate::sql_records::{keep_readable, query_one};
+use crate::sql_records::keep_readable;
 use async_trait::async_trait;
 use jiff::Timestamp;
 use recado_domain::dead_letter::DeadLetter;
@@ -16,21 +15,14 @@ use recado_domain::reason::Reason;
 use recado_ports::ports::{
     EventChange, EventFinish, InboundWrite, Inbox, PortResult, RecordEventOutcome, StoreInboundOutcome,
 };
-use rusqlite::{Connection, params};
-use serde::de::{DeserializeOwned, IgnoredAny};
+use rusqlite::Connection;
+use serde::de::IgnoredAny;
 use serde_json::Value;
 
-pub(crate) use event_row::EventRow;
-
-/// Returns the record of an event, unless it has expired.
-pub(crate) fn select_event<P: DeserializeOwned>(
-    connection: &Connection,
-    id: &str,
-    now: Timestamp,
-) -> Result<Option<EventRecord<P>>, DbError> {
-    let sql = "SELECT body FROM events WHERE id = ?1 AND (expires IS NULL OR expires > ?2)";
-    query_one(connection, sql, params![id, now.as_millisecond()])
-}
+pub(crate) use event_row::{
+    EventRow, RecordedEvent, StoredEventState, cut_out_job, record_given_up, select_event_state,
+};
+use event_row::{select_event, settle_record, settle_unreadable};
 
 pub(super) fn upsert_event(
     connection: &Connection,
@@ -137,17 +129,6 @@ fn update_dead_event(
         return Ok(false);
     }
     Ok(update_event_in_state(connection, id, EventState::Dead, now, expires, transition)?.is_some())
-}
-
-pub(super) fn settle_record(record: &mut EventRecord, reason: Option<Reason>, at: Timestamp) {
-    record.reason = reason;
-    record.settled_at = Some(at);
-    if reason.is_some() {
-        record.state = EventState::Dead;
-    } else {
-        record.state = EventState::Applied;
-        record.job.payload = EventPayload::Inline(Value::Null);
-    }
 }
 
 fn finish_record(record: &mut EventRecord, finish: &EventFinish) {

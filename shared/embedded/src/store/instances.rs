@@ -1,4 +1,5 @@
-use super::published_events::publish_instance_state;
+use super::configuration::select_instance;
+use super::published_events::insert_published_events;
 use crate::Embedded;
 use crate::db_error::DbError;
 use crate::sql_records::{decode_column, encode_json, execute_sql, query_all, query_readable, to_sql_limit};
@@ -9,6 +10,7 @@ use recado_domain::ids::InstanceId;
 use recado_domain::instance::{
     ChangedInstance, ConnectionStatus as Link, InstanceChange, InstanceState, ParkedConversation,
 };
+use recado_domain::published_event::derive_instance_events;
 use recado_domain::rate::{Rate, YieldingSlot};
 use recado_ports::ports::{InstanceName, Instances, PortResult, Reservation, SlotTurn};
 use rusqlite::{Connection, Row, params};
@@ -40,6 +42,25 @@ pub(super) fn upsert_state(
     let due = state.index_time().map(Timestamp::as_millisecond);
     execute_sql(connection, sql, params![id.as_str(), due, encode_json(state)?])?;
     Ok(())
+}
+
+/// Publishes what an instance's new state tells, unless the instance is configured no more.
+fn publish_instance_state(
+    connection: &Connection,
+    id: &InstanceId,
+    (old, new): (&InstanceState, &InstanceState),
+    now: Timestamp,
+) -> Result<(), DbError> {
+    if old.connection == new.connection {
+        return Ok(());
+    }
+    let Some(instance) = select_instance(connection, &InstanceName::Id(id.clone()))? else {
+        return Ok(());
+    };
+    insert_published_events(
+        connection,
+        &derive_instance_events((id, &instance.tenant), old, new, now),
+    )
 }
 
 fn reserve_slot(

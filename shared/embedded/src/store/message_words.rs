@@ -1,6 +1,6 @@
 //! The index of the words of messages. It is written in batches after the messages, so that a message writes no page for it.
 
-use super::contact_words::index_contact_words;
+use super::contact_words::{index_contact_words, make_tenant_word};
 use crate::Embedded;
 use crate::db_error::DbError;
 use crate::sql_records::{decode_column, execute_sql, query_one, to_sql_limit};
@@ -40,12 +40,6 @@ pub(super) fn render_searched_text(message: &Message) -> String {
 
 fn find_file_text(message: &Message) -> Option<&str> {
     Some(&message.file.as_ref()?.found_text()?.text)
-}
-
-/// Returns the word that stands for a tenant. Its id may consist of several.
-pub(super) fn make_tenant_word(tenant: &TenantId) -> String {
-    let digits = tenant.as_str().bytes().map(|byte| format!("{byte:02x}"));
-    std::iter::once("t".to_owned()).chain(digits).collect()
 }
 
 /// Writes the query for messages in which each of the words begins one, of a tenant or of all. A short word must be a whole one. Each

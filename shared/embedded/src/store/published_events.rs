@@ -1,7 +1,6 @@
 //! The log of published events. Each is written in the transaction that makes the change that it tells of. One thread writes, and
 //! so events become visible in the order of their numbers: none appears behind a cursor that was given out.
 
-use super::configuration::select_instance;
 use crate::Embedded;
 use crate::db_error::DbError;
 use crate::sql_records::{
@@ -10,9 +9,8 @@ use crate::sql_records::{
 use async_trait::async_trait;
 use jiff::Timestamp;
 use recado_domain::ids::{InstanceId, MessageId, TenantId};
-use recado_domain::instance::InstanceState;
-use recado_domain::published_event::{EventCursor, MessageOwner, PublishedEvent, derive_instance_events};
-use recado_ports::ports::{InstanceName, LogPlace, LoggedEvent, PortResult, PublishedEvents, PublishedPage};
+use recado_domain::published_event::{EventCursor, MessageOwner, PublishedEvent};
+use recado_ports::ports::{LogPlace, LoggedEvent, PortResult, PublishedEvents, PublishedPage};
 use rusqlite::{Connection, OptionalExtension, params};
 
 /// The number of events that may be published in a millisecond on average: a restored log goes on at this multiple of the time.
@@ -85,25 +83,6 @@ pub(super) fn select_message_owner(
         })
     };
     Ok(found.and_then(parse))
-}
-
-/// Publishes what an instance's new state tells, unless the instance is configured no more.
-pub(super) fn publish_instance_state(
-    connection: &Connection,
-    id: &InstanceId,
-    (old, new): (&InstanceState, &InstanceState),
-    now: Timestamp,
-) -> Result<(), DbError> {
-    if old.connection == new.connection {
-        return Ok(());
-    }
-    let Some(instance) = select_instance(connection, &InstanceName::Id(id.clone()))? else {
-        return Ok(());
-    };
-    insert_published_events(
-        connection,
-        &derive_instance_events((id, &instance.tenant), old, new, now),
-    )
 }
 
 /// Returns the number of the newest event that was ever written.

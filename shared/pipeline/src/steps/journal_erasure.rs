@@ -18,11 +18,8 @@ pub(crate) async fn erase_journal(deps: &Deps, tenant: &TenantId, thread: &Threa
         let Some(journal) = find_journal(deps.store(), tenant, thread).await? else {
             return Ok(WriteAttempt::Done(()));
         };
-        Ok(if delete_with_cells(deps, &journal).await? {
-            WriteAttempt::Done(())
-        } else {
-            WriteAttempt::Lost(())
-        })
+        let deleted = delete_with_cells(deps, &journal).await?;
+        Ok(WriteAttempt::after_write(deleted, ()))
     })
     .await
 }
@@ -59,11 +56,7 @@ pub(crate) async fn forget_effects(
         } else {
             true
         };
-        Ok(if written {
-            WriteAttempt::Done(something_stays)
-        } else {
-            WriteAttempt::Lost(())
-        })
+        Ok(WriteAttempt::after_write(written, something_stays))
     })
     .await
 }

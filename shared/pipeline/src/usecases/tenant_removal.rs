@@ -15,9 +15,9 @@ use recado_domain::counting::count_things;
 use recado_domain::ids::{InstanceId, TenantId};
 use recado_domain::millis::add_duration;
 use recado_ports::Deps;
-use recado_ports::ports::{PageRequest, PortError, PortResult, WriteOutcome};
+use recado_ports::ports::{PortError, PortResult, WriteOutcome};
 use recado_ports::records::configuration::{load_configuration, replace_configuration};
-use recado_ports::records::tokens::{delete_token, list_tokens};
+use recado_ports::records::tokens::{delete_token, list_token_names};
 
 /// Number of tokens that one read returns.
 const TOKENS: usize = 200;
@@ -171,13 +171,9 @@ async fn begin_removal(
 }
 
 async fn revoke_tokens(deps: &Deps, tenant: &TenantId) -> PortResult<usize> {
-    let page = PageRequest {
-        limit: TOKENS,
-        cursor: None,
-    };
-    let found = list_tokens(deps.store(), Some(tenant), &page).await?.items;
-    for token in &found {
-        delete_token(deps.store(), Some(tenant), &token.name).await?;
+    let names = list_token_names(deps.store(), tenant, TOKENS).await?;
+    for name in &names {
+        delete_token(deps.store(), Some(tenant), name).await?;
     }
-    Ok(found.len())
+    Ok(names.len())
 }

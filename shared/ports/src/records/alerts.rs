@@ -3,10 +3,7 @@
 use super::audit::format_sort_time;
 use super::check_cursor;
 use crate::ports::{Page, PageRequest, PortResult, WriteOutcome};
-use crate::table::{
-    Change, Key, Kind, Lead, Partition, Query, Record, Table, Versioned, Write, find_readable, list_records,
-    list_versions, put_record,
-};
+use crate::table::{Change, Key, Kind, Lead, Partition, Query, Record, Table, Versioned, Write, find_readable, list_records, list_versions, put_record};
 use jiff::Timestamp;
 use recado_domain::alert::{Alert, AlertState, AlertWatch, Notification};
 use recado_domain::clock_rollback::ClockRollback;
@@ -172,9 +169,8 @@ pub async fn commit_alerts(
 fn write_alert_change(live: &[Versioned<Alert>], alert: &Alert) -> PortResult<Option<Vec<Write>>> {
     let known = live.iter().find(|known| known.record.id == alert.id);
     if alert.ended_at.is_none() {
-        let mut versioned = known.cloned().unwrap_or_else(|| Versioned::new(alert.clone()));
-        versioned.record = alert.clone();
-        return Ok(Some(Change::save(&versioned)?.writes));
+        let changed = Versioned::replacing(known.cloned(), alert.clone());
+        return Ok(Some(Change::save(&changed)?.writes));
     }
     let Some(known) = known else { return Ok(None) };
     let mut writes = Change::remove(known).writes;

@@ -11,9 +11,7 @@ pub use writing::{put_configuration, remove_configuration, replace_configuration
 
 use super::check_cursor;
 use crate::ports::{Page, PageRequest, PortError, PortResult};
-use crate::table::{
-    Change, Key, Lead, Partition, Query, Record, StoredItem, Table, find_versions, list_records,
-};
+use crate::table::{Change, Key, Lead, Partition, Query, Record, StoredItem, Table, find_versions, list_records, read_all_items};
 use crate::unreadable_record::{UNREADABLE_INSTANCE, keep_readable};
 use futures::future::{try_join, try_join_all};
 use recado_domain::config::{
@@ -181,19 +179,6 @@ fn sort_entries(entries: impl IntoIterator<Item = Entry>) -> ConfigDocument {
     let entries = entries.into_iter().map(|entry| (entry.entry_name(), entry));
     let entries: BTreeMap<EntryRef, Entry> = entries.collect();
     entries.into_values().collect()
-}
-
-/// Reads all items that a query finds.
-async fn read_all_items(table: &dyn Table, mut query: Query) -> PortResult<Vec<StoredItem>> {
-    let mut found = Vec::new();
-    loop {
-        let page = table.page(&query).await?;
-        found.extend(page.items);
-        match page.next {
-            Some(next) => query.after = Some(next),
-            None => return Ok(found),
-        }
-    }
 }
 
 /// Lists the keys of a tenant's entries of the kinds whose prefix this is, sorted by kind and id.

@@ -4,10 +4,7 @@ use super::audit::format_sort_time;
 use super::check_cursor;
 use crate::ports::{Page, PageRequest, PortError, PortResult};
 use crate::retry_write::{WriteAttempt, retry_lost_write};
-use crate::table::{
-    Condition, Key, Kind, Lead, Partition, Query, Record, StoredItem, Table, Write, find_led, list_records,
-    parse_lead,
-};
+use crate::table::{Condition, Key, Kind, Lead, Partition, Query, Record, StoredItem, Table, Write, find_led, list_records, parse_lead};
 use crate::unreadable_record::keep_readable;
 use jiff::Timestamp;
 use recado_domain::access::Scope;
@@ -131,7 +128,7 @@ pub fn build_replacement(dead_letter: &DeadLetter, known: Option<&StoredItem>) -
     }
     for key in find_letter_key(known).into_iter().flat_map(list_letter_keys) {
         if writes.iter().all(|write| *write.key() != key) {
-            writes.push(Write::Delete(key, Condition::Always));
+            writes.push(Write::delete_any(key));
         }
     }
     Ok(writes)
@@ -203,20 +200,13 @@ pub async fn put_dead_letter(table: &dyn Table, dead_letter: &DeadLetter) -> Por
     retry_lost_write(PortError::contended(DeadLetter::KIND), (), |()| async {
         let known = table.get(&build_lead_key(&dead_letter.id)).await?;
         if !is_later_failure(dead_letter, known.as_ref()) {
-            return Ok(WriteAttempt::Done(false));
+            return PortResult::Ok(WriteAttempt::Done(false));
         }
         let writes = build_replacement(dead_letter, known.as_ref())?;
-        make_letter_writes(table, &writes).await
+        let written = table.write(&writes).await?.is_ok();
+        Ok(WriteAttempt::after_write(written, true))
     })
     .await
-}
-
-/// Makes the writes of an attempt. One that wins is `true`.
-async fn make_letter_writes(table: &dyn Table, writes: &[Write]) -> PortResult<WriteAttempt<bool>> {
-    Ok(match table.write(writes).await? {
-        Ok(_) => WriteAttempt::Done(true),
-        Err(_) => WriteAttempt::Lost(()),
-    })
 }
 
 /// Returns one dead letter; `None` if it does not exist.
@@ -251,11 +241,12 @@ pub async fn remove_dead_letter(table: &dyn Table, id: &str, failed_at: Timestam
                 .is_some_and(|place| place.at.as_millisecond() == failed_at.as_millisecond())
         };
         let (Some(known), Some(own)) = (known, own.filter(is_of_failure)) else {
-            return Ok(WriteAttempt::Done(false));
+            return PortResult::Ok(WriteAttempt::Done(false));
         };
         let mut writes = vec![Write::Delete(known.key, Condition::Version(known.version))];
-        writes.extend(list_letter_keys(own).map(|key| Write::Delete(key, Condition::Always)));
-        make_letter_writes(table, &writes).await
+        writes.extend(list_letter_keys(own).map(Write::delete_any));
+        let written = table.write(&writes).await?.is_ok();
+        Ok(WriteAttempt::after_write(written, true))
     })
     .await
 }

@@ -4,10 +4,7 @@ use super::audit::format_sort_time;
 use super::list_due_ids;
 use crate::page::join_pages;
 use crate::ports::{EffectGuard, PageRequest, PortResult, Store, WRITE_TRIES};
-use crate::table::{
-    Change, Key, Lead, Partition, Query, Record, Refusal, Table, Versioned, Write, find_versions,
-    find_with_version, list_records, remove_record,
-};
+use crate::table::{Change, Key, Lead, Partition, Query, Record, Refusal, Table, Versioned, Write, find_versions, find_with_version, list_records, remove_record};
 use jiff::Timestamp;
 use recado_domain::clock_rollback::ClockRollback;
 use recado_domain::effects::{CellSpan, HeldCell, Journal, JournalChange};
@@ -182,10 +179,7 @@ fn list_cell_writes(
     let mut writes = Vec::new();
     for held in &change.takes {
         let cell = MovedCell::new(tenant.clone(), held.clone());
-        let mut taken = find_own(held)
-            .cloned()
-            .unwrap_or_else(|| Versioned::new(cell.clone()));
-        taken.record = cell;
+        let taken = Versioned::replacing(find_own(held).cloned(), cell);
         writes.extend(Change::save(&taken)?.writes);
     }
     let freed = change.frees.iter().filter_map(find_own);

@@ -7,12 +7,8 @@ pub use failed_events::{
     replace_failed_event,
 };
 
-use crate::ports::{PageRequest, PortError, PortResult, WriteOutcome};
-use crate::retry_write::{WriteAttempt, retry_lost_write};
-use crate::table::{
-    Key, Lead, Partition, Query, Record, Table, Versioned, WRITES_MAX, find_with_version, list_records,
-    remove_record, save_record_with,
-};
+use crate::ports::{PageRequest, PortResult, WriteOutcome};
+use crate::table::{Key, Lead, Partition, Query, Record, Table, Versioned, WRITES_MAX, find_with_version, list_records, remove_latest_record, save_record_with};
 use failed_events::{delete_failed_events, list_event_writes};
 use recado_domain::clock_rollback::ClockRollback;
 use recado_domain::ids::{TenantId, WebhookEndpointId};
@@ -93,16 +89,6 @@ pub async fn delete_endpoint_records(
     generation: u64,
 ) -> PortResult<()> {
     delete_failed_events(table, (tenant, endpoint), generation).await?;
-    retry_lost_write(PortError::contended(EndpointState::KIND), (), |()| async {
-        let found = find_endpoint_state(table, tenant, endpoint).await?;
-        let Some(state) = found.filter(|found| found.record.generation() == generation) else {
-            return PortResult::Ok(WriteAttempt::Done(()));
-        };
-        Ok(if remove_record(table, &state).await? {
-            WriteAttempt::Done(())
-        } else {
-            WriteAttempt::Lost(())
-        })
-    })
-    .await
+    let found = find_endpoint_state(table, tenant, endpoint).await?;
+    remove_latest_record(table, found, |state| state.generation() == generation).await
 }

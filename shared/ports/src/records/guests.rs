@@ -1,13 +1,9 @@
 //! The guests of occasions. A phone number is of one guest of an occasion, and leads to the guests with it on all occasions of a tenant.
 
-use super::check_cursor;
+use super::{check_cursor, prefix_of_occasion};
 use crate::page::join_pages;
-use crate::ports::{Page, PageRequest, PortError, PortResult};
-use crate::retry_write::{WriteAttempt, retry_lost_write};
-use crate::table::{
-    Key, Lead, Partition, Query, Record, SaveOutcome, Table, Versioned, find_led, find_many,
-    find_with_version, list_records, parse_lead, remove_record, save_record,
-};
+use crate::ports::{Page, PageRequest, PortResult};
+use crate::table::{Key, Lead, Partition, Query, Record, SaveOutcome, Table, Versioned, find_led, find_many, find_with_version, list_records, parse_lead, remove_latest_record, save_record};
 use jiff::Timestamp;
 use recado_domain::ids::{GuestId, OccasionId, TenantId};
 use recado_domain::invitations::{Guest, PhoneKey};
@@ -52,11 +48,6 @@ impl Record for Guest {
             .map(|phone| Lead::new(key_of_phone(&self.tenant, phone, &self.occasion)))
             .collect()
     }
-}
-
-/// Returns the beginning of the places of an occasion's guests. No id contains a `#`.
-pub(super) fn prefix_of_occasion(occasion: &OccasionId) -> String {
-    format!("{occasion}#")
 }
 
 fn sort_of_guest(occasion: &OccasionId, id: &GuestId) -> String {
@@ -170,16 +161,6 @@ pub async fn list_guests_of_phone(
 
 /// Deletes the record of a guest, with what leads to it from its number. A guest that does not exist counts as deleted.
 pub async fn delete_guest_record(table: &dyn Table, guest: &Guest) -> PortResult<()> {
-    retry_lost_write(PortError::contended(Guest::KIND), (), |()| async {
-        let found = find_guest(table, &guest.tenant, &guest.occasion, &guest.id).await?;
-        let Some(found) = found else {
-            return PortResult::Ok(WriteAttempt::Done(()));
-        };
-        Ok(if remove_record(table, &found).await? {
-            WriteAttempt::Done(())
-        } else {
-            WriteAttempt::Lost(())
-        })
-    })
-    .await
+    let found = find_guest(table, &guest.tenant, &guest.occasion, &guest.id).await?;
+    remove_latest_record(table, found, |_| true).await
 }

@@ -3,14 +3,10 @@
 use super::claims::{
     HeldClaim, InvitationClaim, expect_free_claims, read_free_claims, save_with_claims, write_claims,
 };
-use super::guests::prefix_of_occasion;
-use super::list_due_ids;
+use super::{list_due_ids, prefix_of_occasion};
 use crate::ports::{CommitOutcome, Page, PageRequest, PortError, PortResult, Store, WriteOutcome};
 use crate::retry_write::{WriteAttempt, retry_lost_write};
-use crate::table::{
-    Change, Condition, Key, Kind, Lead, Partition, Query, Record, Table, Versioned, Write, find_led,
-    find_versions, find_with_version, list_records, save_record,
-};
+use crate::table::{Change, Key, Kind, Lead, Partition, Query, Record, Table, Versioned, Write, find_led, find_versions, find_with_version, list_records, save_record, write_always};
 use jiff::Timestamp;
 use recado_domain::clock_rollback::ClockRollback;
 use recado_domain::conversation::Conversation;
@@ -295,12 +291,9 @@ pub async fn delete_invitations_of_guest(table: &dyn Table, guest: &Guest) -> Po
             let mut writes = kind.delete_writes(own, stored.map_or("", |item| item.body.as_str()));
             // What leads to a record that cannot be read is not known from the record.
             if writes.iter().all(|write| *write.key() != lead.key) {
-                writes.push(Write::Delete(lead.key, Condition::Always));
+                writes.push(Write::delete_any(lead.key));
             }
-            table
-                .write(&writes)
-                .await?
-                .map_err(|_| PortError::contended(Invitation::KIND))?;
+            write_always(table, Invitation::KIND, &writes).await?;
         }
         match leads.next {
             Some(next) => query.after = Some(next),

@@ -4,10 +4,7 @@ use super::check_cursor;
 use crate::page::join_pages;
 use crate::ports::{Page, PageRequest, PortError, PortResult};
 use crate::retry_write::{WriteAttempt, retry_lost_write};
-use crate::table::{
-    Partition, Query, Record, Table, find_many, find_or_new, find_record, list_records, put_record,
-    save_record,
-};
+use crate::table::{Partition, Query, Record, Table, find_many, find_or_new, find_record, list_records, put_record, save_record};
 use jiff::Timestamp;
 use recado_domain::ids::{InvitationTemplateName, OccasionId, TenantId};
 use recado_domain::invitations::{InvitationTemplate, Occasion};
@@ -132,7 +129,7 @@ pub async fn mark_pages_changed(table: &dyn Table, change: &MovedPageChange) -> 
         known.at = known.at.max(change.at);
         known.expires = known.expires.max(change.expires);
         let saved = save_record(table, &mut found).await?;
-        Ok(WriteAttempt::after_write(saved.into(), ()))
+        Ok(WriteAttempt::after_write(saved, ()))
     })
     .await
 }

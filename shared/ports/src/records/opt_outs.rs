@@ -3,10 +3,7 @@
 use super::check_cursor;
 use crate::ports::{Page, PageRequest, PortError, PortResult};
 use crate::retry_write::{WriteAttempt, retry_lost_write};
-use crate::table::{
-    Partition, Query, Record, SaveOutcome, Table, Versioned, find_many, find_with_version, list_records,
-    save_record,
-};
+use crate::table::{Partition, Query, Record, Table, Versioned, find_many, find_with_version, list_records, save_record};
 use recado_domain::ids::TenantId;
 use recado_domain::opt_out::{OptOut, OptOutChange, RecipientKey};
 
@@ -52,17 +49,8 @@ async fn replace_opt_out<T: Send>(
     changed: OptOut,
     done: T,
 ) -> PortResult<WriteAttempt<T>> {
-    let mut versioned = match known {
-        Some(mut known) => {
-            known.record = changed;
-            known
-        }
-        None => Versioned::new(changed),
-    };
-    Ok(match save_record(table, &mut versioned).await? {
-        SaveOutcome::Saved => WriteAttempt::Done(done),
-        SaveOutcome::Conflict | SaveOutcome::Taken(_) => WriteAttempt::Lost(()),
-    })
+    let saved = save_record(table, &mut Versioned::replacing(known, changed)).await?;
+    Ok(WriteAttempt::after_write(saved, done))
 }
 
 /// Returns those of the preferences of these recipients that are known.

@@ -1,8 +1,8 @@
 //! Samples: one record of each minute for the installation, and one for each tenant of which something is to be told.
 
 use super::audit::format_sort_time;
-use crate::ports::{PageRequest, PortError, PortResult};
-use crate::table::{Kind, Partition, Query, Record, Table, WRITES_MAX, list_records};
+use crate::ports::{PageRequest, PortResult};
+use crate::table::{Kind, Partition, Query, Record, Table, WRITES_MAX, list_records, write_always};
 use jiff::Timestamp;
 use recado_domain::ids::TenantId;
 use recado_domain::moving::Dated;
@@ -38,8 +38,7 @@ pub async fn put_samples(table: &dyn Table, samples: &[MinuteSample], expires: T
             let dated = Dated::new(sample.clone(), expires);
             writes.extend(kind.put_writes(&dated.to_body()?)?);
         }
-        let written = table.write(&writes).await?;
-        written.map_err(|_| PortError::contended(kind.name))?;
+        write_always(table, kind.name, &writes).await?;
     }
     Ok(())
 }

@@ -2,10 +2,8 @@
 
 use super::check_cursor;
 use crate::ports::{Page, PageRequest, PortResult};
-use crate::table::{
-    Key, Lead, Partition, Query, Record, SaveOutcome, Table, Versioned, find_with_version, list_records,
-    remove_record, save_record,
-};
+use crate::table::{Key, Kind, Lead, Partition, Query, Record, SaveOutcome, StoredItem, Table, Versioned, list_records, parse_item, read_all_items, remove_record, save_record, write_always};
+use crate::unreadable_record::keep_readable;
 use recado_domain::access::{Token, TokenHash};
 use recado_domain::ids::{TenantId, TokenName};
 
@@ -13,6 +11,9 @@ use recado_domain::ids::{TenantId, TokenName};
 const BY_HASH: &str = "tokens.by-hash";
 /// The partition in which all tokens are listed, sorted by tenant and name.
 const ALL: &str = "tokens.all";
+
+/// The number of copies that are read with one query.
+const COPIES_AT_ONCE: usize = 1000;
 
 impl Record for Token {
     const KIND: &'static str = "tokens";
@@ -71,14 +72,38 @@ pub async fn list_tokens(
     list_records(table, Query::new(all, page.limit), page, |_| true).await
 }
 
-/// Deletes the token with this name of `tenant`, or of the installation (`None`). `false`: there is no such token.
+/// Lists the names of a tenant's tokens, at most `limit`, also of those whose records cannot be read.
+pub async fn list_token_names(
+    table: &dyn Table,
+    tenant: &TenantId,
+    limit: usize,
+) -> PortResult<Vec<TokenName>> {
+    let own = Query::new(Partition::new(Token::KIND, Some(tenant)), limit);
+    let found = table.page(&own).await?.items.into_iter();
+    Ok(found
+        .filter_map(|item| TokenName::parse(&item.key.sort).ok())
+        .collect())
+}
+
+/// Deletes the token with this name of `tenant`, or of the installation (`None`). `false`: there is no such token. Where its record
+/// cannot be read, its copy is sought among those of all tokens.
 pub async fn delete_token(
     table: &dyn Table,
     tenant: Option<&TenantId>,
     name: &TokenName,
 ) -> PortResult<bool> {
-    match find_with_version::<Token>(table, tenant, name.as_str()).await? {
-        Some(token) => remove_record(table, &token).await,
-        None => Ok(false),
+    let own = Key::new(Token::KIND, tenant, name.as_str());
+    let Some(found) = table.get(&own).await? else {
+        return Ok(false);
+    };
+    if let Some(token) = keep_readable(parse_item::<Token>(&found)) {
+        return remove_record(table, &token).await;
     }
+    let all = Query::new(Partition::new(BY_HASH, None), COPIES_AT_ONCE);
+    let copies = read_all_items(table, all).await?;
+    let is_own = |copy: &&StoredItem| Token::from_body(&copy.body).is_ok_and(|token| token.key() == own);
+    let body = copies.iter().find(is_own).map_or("", |copy| copy.body.as_str());
+    let writes = Kind::of::<Token>().delete_writes(own, body);
+    write_always(table, Token::KIND, &writes).await?;
+    Ok(true)
 }

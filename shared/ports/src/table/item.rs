@@ -54,6 +54,11 @@ pub enum Write {
 }
 
 impl Write {
+    /// Returns the write that deletes an item, whatever it is, if there is one.
+    pub fn delete_any(key: Key) -> Self {
+        Self::Delete(key, Condition::Always)
+    }
+
     /// Returns the key.
     pub fn key(&self) -> &Key {
         match self {

@@ -97,7 +97,7 @@ impl Kind {
     pub fn delete_writes(&self, key: Key, body: &str) -> Vec<Write> {
         let leads = (self.lead_keys)(&key, body).unwrap_or_default();
         let all = std::iter::once(key).chain(leads);
-        all.map(|key| Write::Delete(key, Condition::Always)).collect()
+        all.map(Write::delete_any).collect()
     }
 
     /// Returns what is left of an item once its tenant is removed. Of a record that cannot be read nothing is.
@@ -216,6 +216,5 @@ pub(super) fn lead_writes<T: Record>(
 pub(super) fn delete_left_leads(stored: &[Lead], leads: &[Lead]) -> Vec<Write> {
     let is_left = |lead: &&Lead| leads.iter().all(|kept| kept.key != lead.key);
     let left = stored.iter().filter(is_left);
-    left.map(|lead| Write::Delete(lead.key.clone(), Condition::Always))
-        .collect()
+    left.map(|lead| Write::delete_any(lead.key.clone())).collect()
 }

@@ -5,7 +5,7 @@ use super::item::{Query, StoredItem};
 use super::key::Key;
 use super::kind::Kind;
 use super::record::Record;
-use super::typed::{Versioned, parse_item};
+use super::typed::{Versioned, parse_item, write_always};
 use crate::page::{Page, PageRequest};
 use crate::port_error::{PortError, PortResult};
 use crate::unreadable_record::keep_readable;
@@ -28,6 +28,19 @@ pub async fn find_many<T: Record>(
 pub async fn find_versions<T: Record>(table: &dyn Table, keys: &[Key]) -> PortResult<Vec<Versioned<T>>> {
     let mut found = read_records_by_key(table, keys).await?;
     Ok(keys.iter().filter_map(|key| found.remove(key)).collect())
+}
+
+/// Reads all items that a query finds.
+pub(crate) async fn read_all_items(table: &dyn Table, mut query: Query) -> PortResult<Vec<StoredItem>> {
+    let mut found = Vec::new();
+    loop {
+        let page = table.page(&query).await?;
+        found.extend(page.items);
+        match page.next {
+            Some(next) => query.after = Some(next),
+            None => return Ok(found),
+        }
+    }
 }
 
 /// Lists the records that `query` finds and `is_wanted` accepts, as many as `page` asks for. In a partition of another name than that of
@@ -112,6 +125,13 @@ pub fn parse_lead<T: Record>(lead: &StoredItem) -> PortResult<Key> {
     Ok(Key::new(T::KIND, own.owner.as_ref(), own.sort))
 }
 
+fn drop_versions<T>(found: Page<Versioned<T>>) -> Page<T> {
+    Page {
+        items: found.items.into_iter().map(|found| found.record).collect(),
+        next_cursor: found.next_cursor,
+    }
+}
+
 async fn read_records_by_key<T: Record>(
     table: &dyn Table,
     keys: &[Key],
@@ -153,10 +173,7 @@ pub async fn delete_page<T: Record>(table: &dyn Table, mut query: Query) -> Port
         let page = table.page(&query).await?;
         for item in page.items {
             let writes = kind.delete_writes(item.key, &item.body);
-            table
-                .write(&writes)
-                .await?
-                .map_err(|_| PortError::contended(T::KIND))?;
+            write_always(table, T::KIND, &writes).await?;
             deleted += 1;
         }
         if page.next.is_none() || deleted >= limit {

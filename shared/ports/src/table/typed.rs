@@ -6,6 +6,7 @@ use super::key::Key;
 use super::kind::{delete_left_leads, lead_writes, put_item, put_writes};
 use super::record::{Lead, LeadContent, Record};
 use crate::port_error::{PortError, PortResult};
+use crate::retry_write::{WriteAttempt, retry_lost_write};
 use crate::unreadable_record::keep_readable;
 use crate::write_outcome::{CommitOutcome, WriteOutcome};
 use jiff::Timestamp;
@@ -31,6 +32,14 @@ impl<T: Record> Versioned<T> {
             version: None,
             leads: Vec::new(),
             expiry: None,
+        }
+    }
+
+    /// Makes the record that is to be stored in place of a known one, or, without that, as a new one.
+    pub(crate) fn replacing(known: Option<Self>, record: T) -> Self {
+        match known {
+            Some(known) => Self { record, ..known },
+            None => Self::new(record),
         }
     }
 
@@ -136,8 +145,7 @@ impl Change {
     /// Returns the writes that delete a record that was read, with its leads.
     pub fn remove<T: Record>(versioned: &Versioned<T>) -> Self {
         let own = Write::Delete(versioned.record.key(), versioned.condition());
-        let leads = versioned.leads.iter();
-        let leads = leads.map(|lead| Write::Delete(lead.key.clone(), Condition::Always));
+        let leads = delete_left_leads(&versioned.leads, &[]);
         let writes: Vec<Write> = std::iter::once(own).chain(leads).collect();
         let places = vec![None; writes.len() - 1];
         Self { writes, places }
@@ -205,11 +213,13 @@ pub async fn find_record<T: Record>(
 
 /// Stores a record with its leads, whatever is there. For kinds whose leads follow from the key alone.
 pub async fn put_record<T: Record>(table: &dyn Table, record: &T) -> PortResult<()> {
-    table
-        .write(&put_writes(record)?)
-        .await?
-        .map_err(|_| PortError::contended(T::KIND))?;
-    Ok(())
+    write_always(table, T::KIND, &put_writes(record)?).await
+}
+
+/// Makes writes of a kind that have no conditions.
+pub(crate) async fn write_always(table: &dyn Table, kind: &'static str, writes: &[Write]) -> PortResult<()> {
+    let written = table.write(writes).await?;
+    written.map(drop).map_err(|_| PortError::contended(kind))
 }
 
 /// Stores a record if the stored one is that which was read. Afterwards `versioned` may be changed and saved again.
@@ -242,18 +252,36 @@ pub async fn remove_record<T: Record>(table: &dyn Table, versioned: &Versioned<T
     Ok(table.write(&Change::remove(versioned).writes).await?.is_ok())
 }
 
+/// Deletes a record that was read, with its leads, also where another writer changes it meanwhile, as long as it `is_meant`. One that is
+/// gone counts as deleted.
+pub(crate) async fn remove_latest_record<T: Record>(
+    table: &dyn Table,
+    found: Option<Versioned<T>>,
+    is_meant: impl Fn(&T) -> bool + Send + Sync,
+) -> PortResult<()> {
+    let keep_meant = &|found: Option<Versioned<T>>| found.filter(|found| is_meant(&found.record));
+    let Some(first) = keep_meant(found) else {
+        return Ok(());
+    };
+    retry_lost_write(PortError::contended(T::KIND), first, |known| async move {
+        if remove_record(table, &known).await? {
+            return PortResult::Ok(WriteAttempt::Done(()));
+        }
+        let sort = known.record.build_sort_key();
+        let again = keep_meant(find_with_version(table, known.record.owner(), &sort).await?);
+        Ok(again.map_or(WriteAttempt::Done(()), WriteAttempt::Lost))
+    })
+    .await
+}
+
 /// Deletes the record of this owner and place, whatever it is, if there is one. For kinds without leads.
 pub async fn delete_record<T: Record>(
     table: &dyn Table,
     owner: Option<&TenantId>,
     sort: &str,
 ) -> PortResult<()> {
-    let write = Write::Delete(Key::new(T::KIND, owner, sort), Condition::Always);
-    table
-        .write(&[write])
-        .await?
-        .map_err(|_| PortError::contended(T::KIND))?;
-    Ok(())
+    let write = Write::delete_any(Key::new(T::KIND, owner, sort));
+    write_always(table, T::KIND, &[write]).await
 }
 
 /// Makes a change together with the writes `beside`, in one transaction. [`CommitOutcome::Refused`] tells of the writes beside alone, and

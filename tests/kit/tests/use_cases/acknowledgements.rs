@@ -62,7 +62,7 @@ async fn only_what_evolution_alone_accepted_is_waited_for() {
         (Provider::Meta, 600, 0),
     ] {
         let mut setup = Setup::set(Fixture::on(provider)).await;
-        setup.world.deps_mut().settings.acknowledgement_wait = SignedDuration::from_secs(wait);
+        setup.world.deps_mut().settings_mut().acknowledgement_wait = SignedDuration::from_secs(wait);
         sent(&setup, 7_200).await;
         let found = listed(&setup, &Caller::installation()).await;
         assert_eq!(found.len(), expected, "{provider}, {wait} s");

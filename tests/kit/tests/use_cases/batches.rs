@@ -36,7 +36,7 @@ pub(crate) async fn with_guests(count: usize) -> Setup {
 /// The same for a tenant that is set up.
 pub(crate) async fn add_guests(mut setup: Setup, count: usize) -> Setup {
     // Pieces of one recipient, so that a few guests are several pieces.
-    setup.world.deps_mut().settings.batch_piece = 1;
+    setup.world.deps_mut().settings_mut().batch_piece = 1;
     let mut list = "id,name,phone\n".to_owned();
     for number in 0..count {
         writeln!(list, "{},Guest {number},+{}", guest_id(number), phone(number)).unwrap();

@@ -119,7 +119,7 @@ fn assert_bars(name: &str, part: &[(usize, &(Written, Played))]) {
 #[tokio::test]
 async fn people_who_book_have_their_reply_soon_and_hardly_ever_before_they_wrote_all() {
     let mut setup = Setup::set(Fixture::new()).await;
-    setup.world.deps_mut().settings.debounce = Settings::default().debounce;
+    setup.world.deps_mut().settings_mut().debounce = Settings::default().debounce;
     let mut played = Vec::new();
     for (number, line) in SET.lines().enumerate() {
         let line: Written = serde_json::from_str(line).unwrap();

@@ -186,7 +186,7 @@ pub(crate) fn world(setup: &Setup, patience_days: i64) -> World {
     };
     let settings = Settings {
         parked_max: SignedDuration::from_hours(patience_days * 24),
-        ..world.settings.clone()
+        ..world.settings().clone()
     };
     Components::new(
         world.store.clone(),

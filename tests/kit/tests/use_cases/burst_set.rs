@@ -142,7 +142,7 @@ fn assert_bars(name: &str, part: &[Played]) {
 /// Plays all bursts one after the other, each by a contact of its own.
 async fn play_all(bursts: Vec<Burst>) -> Vec<Played> {
     let mut setup = Setup::set(Fixture::new()).await;
-    setup.world.deps_mut().settings.debounce = Settings::default().debounce;
+    setup.world.deps_mut().settings_mut().debounce = Settings::default().debounce;
     *setup.world.llm.says.lock().unwrap() = Some("certo".to_owned());
     let mut played = Vec::new();
     for (place, burst) in bursts.into_iter().enumerate() {

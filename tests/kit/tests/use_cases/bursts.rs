@@ -220,7 +220,8 @@ async fn a_long_message_is_read_to_its_bound_and_a_long_burst_in_parts() {
 #[tokio::test]
 async fn announcements_put_the_answer_off_for_no_longer_than_a_burst_may() {
     let mut setup = burst(0).await;
-    setup.world.deps_mut().settings.debounce = Debounce::Adaptive(setup.world.settings.debounce_bounds);
+    setup.world.deps_mut().settings_mut().debounce =
+        Debounce::Adaptive(setup.world.settings().debounce_bounds);
     let announces = |id| setup.message(&setup.fixture, id, "Vou mandar uma foto", false);
     announces("A").await;
     setup.world.system.pass(15_900);

@@ -3,9 +3,10 @@
 use crate::batches::{self, expand, phone, progress, take};
 use crate::invitations::{fill, invite, leave, message_of, occasion_id, page, request, try_invite};
 use crate::world::Setup;
-use recado_domain::access::Caller;
+use recado_domain::access::{Caller, Token, TokenRole};
 use recado_domain::config::{ConfigDocument, Instance};
 use recado_domain::dead_letter::{DeadLetter, DeadLetterContent};
+use recado_domain::ids::TokenName;
 use recado_domain::invitations::{Guest, Invitation, Occasion, parse_guest_list};
 use recado_embedded::Embedded;
 use recado_pipeline::configure::{ApplyOptions, EntryMatch, apply_configuration, remove_entry};
@@ -13,11 +14,14 @@ use recado_pipeline::deliver::{self, InvitationRequest, LogFilter, NamedGuest};
 use recado_pipeline::occasions;
 use recado_pipeline::operate::dead_letters::{self, DeadLetterSelection};
 use recado_pipeline::reconcile::reconcile;
-use recado_pipeline::records::configuration::{find_config_by_id, put_configuration};
+use recado_pipeline::records::configuration::{BY_EXTERNAL, find_config_by_id, put_configuration};
 use recado_pipeline::records::dead_letters::{DeadLetterFilter, list_dead_letters, put_dead_letter};
 use recado_pipeline::records::occasions::find_occasion;
-use recado_pipeline::table::Record;
-use recado_testkit::builders::{Fixture, address, fresh};
+use recado_pipeline::records::tokens::{find_token, put_token};
+use recado_pipeline::table::{Partition, Query, Record, Table};
+use recado_pipeline::tenant_removal::{RemovalOptions, RemovalReport, remove_tenant};
+use recado_pipeline::tokens::revoke_token;
+use recado_testkit::builders::{Fixture, address, fresh, identity_key};
 use recado_testkit::ports::succeed;
 use std::path::{Path, PathBuf};
 
@@ -55,6 +59,18 @@ impl Site {
         let database = rusqlite::Connection::open(self.folder.join("recado.db")).unwrap();
         let sql = format!("UPDATE records SET body = '{{' WHERE partition GLOB '{kind}#*'");
         assert_eq!(database.execute(&sql, []).unwrap(), 1, "{kind}");
+    }
+
+    /// Removes a part of the tenant.
+    async fn remove_tenant(&self) -> RemovalReport {
+        let caller = Caller::installation();
+        let options = RemovalOptions {
+            force: true,
+            dry_run: false,
+        };
+        let tenant = &self.setup.fixture.bound.tenant.id;
+        let removes = remove_tenant(&self.setup.world, &caller, tenant, options);
+        Box::pin(removes).await.unwrap()
     }
 
     async fn count_listed(&self) -> [usize; 2] {
@@ -168,6 +184,56 @@ async fn an_entry_can_be_removed_though_another_tenants_open_message_cannot_be_r
             .await
             .is_none()
     );
+}
+
+#[tokio::test]
+async fn a_token_whose_record_cannot_be_read_opens_nothing_once_it_is_revoked() {
+    for with_its_tenant in [false, true] {
+        let site = Site::open().await;
+        let (setup, store) = (&site.setup, &site.setup.world.store);
+        let tenant = &setup.fixture.bound.tenant.id;
+        let token = Token {
+            name: TokenName::parse("desk").unwrap(),
+            tenant: Some(tenant.clone()),
+            role: TokenRole::Operator,
+            hash: identity_key().hash_token("recado_desk"),
+            created_at: setup.now(),
+            created_by: TokenName::installation(),
+            expires_at: None,
+        };
+        assert!(succeed(put_token(store, &token)).await);
+        site.damage_kind(Token::KIND);
+        assert!(succeed(find_token(store, &token.hash)).await.is_some());
+        if with_its_tenant {
+            assert_eq!(site.remove_tenant().await.tokens, 1);
+        } else {
+            let caller = Caller::installation();
+            let revokes = revoke_token(&setup.world, &caller, Some(tenant), &token.name);
+            Box::pin(revokes).await.unwrap();
+        }
+        assert_eq!(succeed(find_token(store, &token.hash)).await, None);
+    }
+}
+
+#[tokio::test]
+async fn an_instance_that_cannot_be_read_leaves_no_copy_once_its_tenant_is_removed() {
+    let site = Site::open().await;
+    let copies = async || {
+        let all = Query::new(Partition::new(BY_EXTERNAL, None), 10);
+        succeed(site.setup.world.store.page(&all)).await.items.len()
+    };
+    site.damage_kind(<Instance as Record>::KIND);
+    assert_eq!(copies().await, 1);
+    let mut done = false;
+    for _ in 0..20 {
+        done = site.remove_tenant().await.done;
+        site.setup.pass(600);
+        if done {
+            break;
+        }
+    }
+    assert!(done);
+    assert_eq!(copies().await, 0);
 }
 
 #[tokio::test]

@@ -15,7 +15,7 @@ async fn setup(of_all: u32, own: Option<u32>) -> Setup {
     let mut fixture = Fixture::new();
     fixture.bound.instance.restart_drafts = own;
     let mut setup = Setup::set(fixture).await;
-    setup.world.deps_mut().settings.restart_drafts = of_all;
+    setup.world.deps_mut().settings_mut().restart_drafts = of_all;
     *setup.world.llm.says.lock().unwrap() = Some("certo".to_owned());
     setup.message(&setup.fixture, "W1", "m1", false).await;
     setup

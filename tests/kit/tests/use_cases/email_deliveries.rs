@@ -79,7 +79,7 @@ fn sender(kind: EmailSenderKind) -> EmailSender {
 /// A tenant with a sender of a kind, the template `invite` for e-mails, and the guest `g1`.
 pub(crate) async fn setup(kind: EmailSenderKind, rules: DeliveryRules) -> Setup {
     let mut setup = setup_with(rules).await;
-    setup.world.deps_mut().settings.public_url = Some("https://recado.example".to_owned());
+    setup.world.deps_mut().settings_mut().public_url = Some("https://recado.example".to_owned());
     let mut document = setup.fixture.document();
     document.tenants[0].email_senders = vec![sender(kind)];
     recado_pipeline::records::configuration::put_configuration(&setup.world.store, &document)

@@ -170,7 +170,7 @@ async fn a_recording_that_is_refused_is_not_tried_again() {
 #[tokio::test]
 async fn a_document_is_read_as_text_and_a_long_one_is_cut() {
     let mut setup = setup().await;
-    setup.world.deps_mut().settings.turn_reads.message_chars = 40;
+    setup.world.deps_mut().settings_mut().turn_reads.message_chars = 40;
     setup
         .sends(&setup.fixture, "A", &file(MediaKind::Document, Some("doses.csv")))
         .await;
@@ -240,7 +240,7 @@ async fn a_document_that_found_no_place_is_read_later_and_has_the_time_that_the_
 #[tokio::test]
 async fn older_texts_give_way_where_there_is_no_room_for_all() {
     let mut setup = setup().await;
-    setup.world.deps_mut().settings.turn_reads.transcript_chars = 76;
+    setup.world.deps_mut().settings_mut().turn_reads.transcript_chars = 76;
     for (id, bytes) in [
         ("A", &b"first document, in few words"[..]),
         ("B", b"second document, in some more words"),
@@ -265,7 +265,7 @@ async fn older_texts_give_way_where_there_is_no_room_for_all() {
 #[tokio::test]
 async fn only_the_newest_pictures_are_opened_and_the_others_are_told() {
     let mut setup = setup().await;
-    setup.world.deps_mut().settings.model_files.files = 1;
+    setup.world.deps_mut().settings_mut().model_files.files = 1;
     for id in ["A", "B"] {
         setup.sends(&setup.fixture, id, &picture()).await;
         setup.file_comes(FileAnswer::Gives(PNG, "image/png"));

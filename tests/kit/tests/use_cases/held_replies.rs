@@ -22,7 +22,7 @@ const QUESTION: &str = "Vocês abrem no sábado?";
 
 async fn setup(debounce: Debounce) -> Setup {
     let mut setup = Setup::set(Fixture::new()).await;
-    setup.world.deps_mut().settings.debounce = debounce;
+    setup.world.deps_mut().settings_mut().debounce = debounce;
     *setup.world.llm.says.lock().unwrap() = Some("Das nove ao meio-dia.".to_owned());
     setup
 }

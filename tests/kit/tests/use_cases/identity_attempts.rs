@@ -137,7 +137,7 @@ async fn what_is_acknowledged_or_may_not_begin_a_chat_stays_as_it_is() {
             "acknowledged" => acknowledge(&setup, "P0").await,
             "answered" => setup.message(&setup.fixture, "W1", "oi", false).await,
             "no identity" => *setup.world.providers.identity.lock().unwrap() = None,
-            "switched off" => setup.world.deps_mut().settings.identity_attempts = false,
+            "switched off" => setup.world.deps_mut().settings_mut().identity_attempts = false,
             "connection lost" => {
                 setup.pass(60);
                 connection(&setup, ConnectionAnswer::Closed).await;

@@ -62,7 +62,7 @@ pub(crate) fn interrupt<F: Fn(Asks) + Send + Sync + 'static>(
             time: world.system.clone(),
             happens: Arc::new(happens),
         },
-        world.settings.clone(),
+        world.settings().clone(),
     );
     interrupted.deps_mut().exclusive_turns = world.exclusive_turns.clone();
     interrupted

@@ -61,15 +61,15 @@ async fn both_limits_hold_over_both_conversations() {
     }
     setup.pass(60);
     shows_both(&setup).await;
-    setup.world.deps_mut().settings.turn_reads.messages = 4;
+    setup.world.deps_mut().settings_mut().turn_reads.messages = 4;
     turns(&setup).await;
     assert_eq!(
         read(&setup),
         ["[earlier messages are not shown]", "certo", "three", "certo", "c"],
         "with a reply that comes first"
     );
-    setup.world.deps_mut().settings.turn_reads.messages = 20;
-    setup.world.deps_mut().settings.turn_reads.transcript_chars = 3 * 18;
+    setup.world.deps_mut().settings_mut().turn_reads.messages = 20;
+    setup.world.deps_mut().settings_mut().turn_reads.transcript_chars = 3 * 18;
     setup.pass(60);
     receive(&setup, words("d", NUMBER, None, false)).await;
     turns(&setup).await;

@@ -251,7 +251,7 @@ async fn blocks_are_as_long_as_the_setting_says() {
     let (mut setup, agent) = setup().await;
     let text = "The vaccine costs 90 euros and is given on Mondays. ".repeat(30);
     let usual = add(&setup.world, &agent, "a.md", &text).await.unwrap();
-    setup.world.deps_mut().settings.knowledge_block_characters = 200;
+    setup.world.deps_mut().settings_mut().knowledge_block_characters = 200;
     let short = add(&setup.world, &agent, "b.md", &text).await.unwrap();
     assert!(
         short.source.blocks > 3 * usual.source.blocks,
@@ -268,7 +268,7 @@ async fn an_agent_has_no_more_blocks_than_the_setting_says() {
         .await
         .unwrap();
     assert_eq!(first.source.blocks, 2);
-    setup.world.deps_mut().settings.knowledge.blocks = 2;
+    setup.world.deps_mut().settings_mut().knowledge.blocks = 2;
     let refused = add(&setup.world, &agent, "b.md", "three").await.unwrap_err();
     assert!(refused.to_string().contains("2 blocks at most"), "{refused}");
     add(&setup.world, &agent, "a.md", "# One\none").await.unwrap();

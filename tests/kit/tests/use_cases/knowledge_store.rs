@@ -34,7 +34,7 @@ fn open_world(setup: &Setup, queues: KeptQueues<Time>, vectors: usize) -> World 
     let llm = Model::default();
     *llm.says.lock().unwrap() = Some("Ok".to_owned());
     *llm.embedding.lock().unwrap() = Some(EmbeddingModel::named("m"));
-    let mut settings = setup.world.settings.clone();
+    let mut settings = setup.world.settings().clone();
     settings.rewriting.way = RewriteWay::Off;
     settings.knowledge = KnowledgeLimits { blocks: 50, vectors };
     Components::new(
@@ -78,7 +78,7 @@ impl Desk {
     }
 
     fn set_room(&mut self, vectors: usize) {
-        self.world.deps_mut().settings.knowledge.vectors = vectors;
+        self.world.deps_mut().settings_mut().knowledge.vectors = vectors;
     }
 
     async fn add_to(&self, agent: &AgentId, title: &str, text: &str) -> AddedSource {

@@ -27,7 +27,7 @@ impl Desk {
         let fixture = Fixture::new();
         let agent = fixture.bound.agent.id.clone();
         let mut setup = Setup::set(fixture).await;
-        setup.world.deps_mut().settings.rewriting.way = RewriteWay::Rules;
+        setup.world.deps_mut().settings_mut().rewriting.way = RewriteWay::Rules;
         *setup.world.llm.says.lock().unwrap() = Some("Ok".to_owned());
         Self { setup, agent }
     }
@@ -103,7 +103,7 @@ async fn a_question_is_answered_with_the_document_as_it_is_now_and_without_it_on
 #[tokio::test]
 async fn a_search_reads_an_edit_in_the_place_of_its_message_and_nothing_that_was_deleted() {
     let mut desk = Desk::open().await;
-    desk.setup.world.deps_mut().settings.rewriting.way = RewriteWay::Model;
+    desk.setup.world.deps_mut().settings_mut().rewriting.way = RewriteWay::Model;
     desk.add(PRICES).await;
     desk.asks("Q1", "What does the vaccine cost?").await;
     let (setup, fixture) = (&desk.setup, &desk.setup.fixture);

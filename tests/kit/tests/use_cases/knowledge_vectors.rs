@@ -30,7 +30,7 @@ impl Desk {
         let fixture = Fixture::new();
         let agent = fixture.bound.agent.id.clone();
         let mut setup = Setup::set(fixture).await;
-        setup.world.deps_mut().settings.rewriting.way = RewriteWay::Off;
+        setup.world.deps_mut().settings_mut().rewriting.way = RewriteWay::Off;
         *setup.world.llm.says.lock().unwrap() = Some("Ok".to_owned());
         *setup.world.llm.embedding.lock().unwrap() = model;
         Self { setup, agent }

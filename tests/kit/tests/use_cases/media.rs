@@ -170,7 +170,7 @@ async fn what_will_never_come_is_asked_for_once() {
 #[tokio::test]
 async fn a_file_above_the_limit_is_not_stored() {
     let mut setup = setup().await;
-    setup.world.deps_mut().settings.file_bytes_max = 7;
+    setup.world.deps_mut().settings_mut().file_bytes_max = 7;
     setup.sends(&setup.fixture, "A", &picture()).await;
     setup.file_comes(FileAnswer::Gives(PNG, "image/png"));
     setup.turn(&setup.fixture).await;

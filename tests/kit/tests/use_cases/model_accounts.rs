@@ -20,7 +20,7 @@ async fn set_agent(change: Value, named: Option<&str>) -> Setup {
     }
     fixture.bound.agent = serde_json::from_value(agent).unwrap();
     let mut setup = Setup::set(fixture).await;
-    setup.world.deps_mut().settings.rewriting.model = named.map(str::to_owned);
+    setup.world.deps_mut().settings_mut().rewriting.model = named.map(str::to_owned);
     *setup.world.llm.says.lock().unwrap() = Some("Quanto custa o segundo curso?".to_owned());
     let document = NewDocument {
         title: "precos.md".to_owned(),
@@ -165,7 +165,7 @@ async fn a_model_that_answers_and_rewrites_is_asked_once_and_one_of_rules_never(
         ),
     ] {
         let mut setup = set_agent(change, None).await;
-        setup.world.deps_mut().settings.rewriting.way = way;
+        setup.world.deps_mut().settings_mut().rewriting.way = way;
         let checks = check_installation(&setup.world, &Caller::installation(), None, true).await;
         let found: Vec<String> = checks
             .unwrap()

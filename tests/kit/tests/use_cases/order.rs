@@ -165,7 +165,7 @@ async fn of_two_who_find_a_lease_over_the_slower_one_does_not_go_on_with_the_nex
             time: setup.world.system.clone(),
             happens: Arc::new(Mutex::new(Some(Box::new(faster)))),
         },
-        setup.world.settings.clone(),
+        setup.world.settings().clone(),
     );
     let job = SendJob::new(conversation.clone(), SendJob::ALL_OPEN, correlation());
     let body = serde_json::to_string(&OutboundJob::Send(job)).unwrap();

@@ -135,7 +135,7 @@ async fn a_draft_that_a_takeover_made_void_holds_up_no_turn_after_it() {
             thinks: Arc::new(AtomicU32::new(0)),
         },
         setup.world.system.clone(),
-        setup.world.settings.clone(),
+        setup.world.settings().clone(),
     );
     let body = serde_json::to_string(&job).unwrap();
     assert_eq!(

@@ -67,7 +67,7 @@ async fn a_contacts_picture_is_asked_for_once_and_again_when_the_answer_is_old()
 async fn nobody_is_asked_where_pictures_are_switched_off_or_not_told() {
     for (provider, days) in [(Provider::Evolution, 0), (Provider::Meta, 30)] {
         let mut setup = Setup::set(Fixture::on(provider)).await;
-        setup.world.deps_mut().settings.picture_refresh = jiff::SignedDuration::from_hours(days * 24);
+        setup.world.deps_mut().settings_mut().picture_refresh = jiff::SignedDuration::from_hours(days * 24);
         tells(&setup, PictureAnswer::Url(URL.to_owned()));
         setup.message(&setup.fixture, "W1", "oi", false).await;
         assert_eq!((passed(&setup).await, times_asked(&setup)), (0, 0), "{provider}");

@@ -311,7 +311,7 @@ async fn a_reminder_that_fell_due_before_the_start_on_a_backup_is_looked_for() {
         book(&setup, start).await;
         let at = before(start, 24);
         setup.pass(at.duration_since(setup.now()).as_secs() + 3600);
-        setup.world.deps_mut().settings.restored_at = Some(setup.now());
+        setup.world.deps_mut().settings_mut().restored_at = Some(setup.now());
         *setup.world.providers.evidence.lock().unwrap() = evidence;
         let now = setup.now();
         pass_until(&setup, now).await;

@@ -18,7 +18,7 @@ const MODEL: i64 = 2_000;
 #[tokio::test]
 async fn a_single_question_waits_for_its_debounce_and_the_model_and_for_nothing_else() {
     let mut setup = Setup::set(Fixture::new()).await;
-    setup.world.deps_mut().settings.debounce = Settings::default().debounce;
+    setup.world.deps_mut().settings_mut().debounce = Settings::default().debounce;
     *setup.world.llm.says.lock().unwrap() = Some("Das nove às seis.".to_owned());
     let time = setup.world.system.clone();
     let thinks = time.clone();

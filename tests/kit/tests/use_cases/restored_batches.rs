@@ -55,7 +55,7 @@ async fn sent_and_restored() -> (Setup, Batch, Folders) {
     let time = setup.world.system.clone();
     let clock = Clock::new(move || recado_pipeline::ports::System::now(&time));
     let restored = Embedded::open_folder(&other, clock).unwrap();
-    let (providers, settings) = (setup.world.providers.clone(), setup.world.settings.clone());
+    let (providers, settings) = (setup.world.providers.clone(), setup.world.settings().clone());
     let (model, time) = (setup.world.llm.clone(), setup.world.system.clone());
     setup.world = Components::new(restored.clone(), restored, providers, model, time, settings);
     let counts = succeed(setup.world.store.resume_from_backup()).await.unwrap();

@@ -104,7 +104,7 @@ impl Practice {
         let fixture = Fixture::new();
         let agent = fixture.bound.agent.id.clone();
         let mut setup = Setup::set(fixture).await;
-        setup.world.deps_mut().settings.rewriting.way = RewriteWay::Rules;
+        setup.world.deps_mut().settings_mut().rewriting.way = RewriteWay::Rules;
         *setup.world.llm.says.lock().unwrap() = Some("Certo.".to_owned());
         for (title, text) in documents {
             let document = NewDocument {

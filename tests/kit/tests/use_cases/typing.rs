@@ -20,7 +20,7 @@ async fn setup() -> Setup {
 
 async fn switched_on() -> Setup {
     let mut setup = Setup::set(Fixture::new()).await;
-    setup.world.deps_mut().settings.typing.long = SignedDuration::from_secs(10);
+    setup.world.deps_mut().settings_mut().typing.long = SignedDuration::from_secs(10);
     *setup.world.llm.says.lock().unwrap() = Some("certo".to_owned());
     setup
 }
@@ -104,7 +104,7 @@ async fn who_types_on_and_on_is_answered_after_the_longest_wait() {
 #[tokio::test]
 async fn nobody_is_waited_for_where_that_is_switched_off_nor_for_others_nor_for_what_came_already() {
     let mut off = setup().await;
-    off.world.deps_mut().settings.typing.long = SignedDuration::ZERO;
+    off.world.deps_mut().settings_mut().typing.long = SignedDuration::ZERO;
     play(&off, 3).await;
     types(&off).await;
     assert_eq!(play(&off, 20).await, once(1, "m1"));

@@ -84,7 +84,7 @@ async fn a_draft_that_a_takeover_discards_is_counted_without_a_reply() {
 #[tokio::test]
 async fn a_draft_that_is_dropped_for_a_newer_message_is_counted_beside_the_reply() {
     let mut setup = asks().await;
-    setup.world.deps_mut().settings.restart_drafts = 1;
+    setup.world.deps_mut().settings_mut().restart_drafts = 1;
     let id = setup.latest_conversation().await.unwrap().id;
     let now = setup.now();
     meanwhile(&setup, |store| {

@@ -107,7 +107,7 @@ async fn pages_go_in_under_their_urls_once_and_one_that_is_not_there_is_told() {
 async fn private_hosts_are_asked_only_where_a_setting_allows_it() {
     let (mut setup, agent, urls) = begin(1).await;
     add(&setup, &agent, &urls).await;
-    setup.world.deps_mut().settings.private_pages = true;
+    setup.world.deps_mut().settings_mut().private_pages = true;
     add(&setup, &agent, &urls).await;
     assert_eq!(
         *setup.world.llm.pages.private_hosts.lock().unwrap(),

@@ -117,7 +117,7 @@ async fn a_file_that_is_not_stored_or_not_there_any_more_is_asked_for() {
 #[tokio::test]
 async fn bytes_that_are_no_base64_or_too_many_are_asked_for() {
     let mut setup = setup().await;
-    setup.world.deps_mut().settings.file_bytes_max = 8;
+    setup.world.deps_mut().settings_mut().file_bytes_max = 8;
     for (id, base64, is_kept) in [("A", "é", true), ("B", "iVBORw0KGgoAAAAA", false)] {
         let items = webhook(&setup, id, false, &picture(), base64);
         ingest(&setup.world, items, &correlation()).await.unwrap();

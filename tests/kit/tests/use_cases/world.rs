@@ -947,7 +947,7 @@ pub(crate) fn beside(world: &World) -> World {
         world.providers.clone(),
         Model::default(),
         world.system.clone(),
-        world.settings.clone(),
+        world.settings().clone(),
     );
     beside.deps_mut().exclusive_turns = world.exclusive_turns.clone();
     beside

@@ -4,17 +4,19 @@
 //! was read. What an entry refers to is its tenant's. So of two writers of a tenant the later one begins anew, and sees what the other did.
 
 use super::{
-    BY_EXTERNAL, OF_TENANT, WHAT, build_key, build_put, build_removal, find_named_entries,
+    BY_EXTERNAL, ITEMS_AT_ONCE, OF_TENANT, WHAT, build_key, build_put, build_removal, find_named_entries,
     list_keys_of_tenant, load_configuration, parse_entry_item, prefix_of_kind, read_entry_item, sort_entries,
 };
 use crate::ports::{PortError, PortResult, WriteOutcome};
 use crate::retry_write::{WriteAttempt, repeat_lost_write};
 use crate::table::{
-    Change, Condition, Key, Kind, NewItem, Record, StoredItem, Table, Versioned, WRITES_MAX, Write,
-    parse_item, put_record,
+    Change, Condition, Key, Kind, NewItem, Partition, Query, Record, StoredItem, Table, Versioned,
+    WRITES_MAX, Write, parse_item, put_record, read_all_items,
 };
 use crate::unreadable_record::keep_readable;
-use recado_domain::config::{AlertConfig, ConfigDocument, ConfigNames, ConfigRemoval, Entry, EntryRef};
+use recado_domain::config::{
+    AlertConfig, ConfigDocument, ConfigNames, ConfigRemoval, Entry, EntryRef, Instance,
+};
 use recado_domain::ids::TenantId;
 use recado_domain::price::PriceList;
 use std::collections::{BTreeMap, BTreeSet};
@@ -172,8 +174,8 @@ impl EntryWrite<'_> {
         let Some(mut writes) = judge_external_names(table, changes, self.given_up).await? else {
             return Ok(WriteAttempt::Done(WriteEnd::NameTaken));
         };
-        let beside = stored.list_touches().into_iter();
-        for write in beside.chain(self.list_left_deletions(table).await?) {
+        let left = self.list_left_deletions(table, &writes).await?;
+        for write in stored.list_touches().into_iter().chain(left) {
             writes.entry(write.key().clone()).or_insert(write);
         }
         if self.known.is_some() {
@@ -185,10 +187,8 @@ impl EntryWrite<'_> {
         if writes.len() > WRITES_MAX || count_bytes(&writes) > BYTES_MAX {
             return Ok(WriteAttempt::Done(WriteEnd::TooMuch));
         }
-        Ok(match table.write(&writes).await? {
-            Ok(_) => WriteAttempt::Done(WriteEnd::Written),
-            Err(_) => WriteAttempt::Lost(()),
-        })
+        let written = table.write(&writes).await?.is_ok();
+        Ok(WriteAttempt::after_write(written, WriteEnd::Written))
     }
 
     /// Returns whether the change refers to what is not there, or what stays to what is removed. `before` has what is removed as it is
@@ -237,14 +237,30 @@ impl EntryWrite<'_> {
     }
 
     /// Lists the deletions of what is left of removed tenants: entries that cannot be read, since nothing else refers to them any more, and
-    /// what leads to these.
-    async fn list_left_deletions(&self, table: &dyn Table) -> PortResult<Vec<Write>> {
-        let mut left = Vec::new();
+    /// what leads to these. `writes` has the others.
+    async fn list_left_deletions(
+        &self,
+        table: &dyn Table,
+        writes: &BTreeMap<Key, Write>,
+    ) -> PortResult<Vec<Write>> {
+        let (mut left, mut instances) = (Vec::new(), BTreeSet::new());
         for tenant in &self.removal.tenants {
             for own in list_keys_of_tenant(table, tenant, "").await? {
                 let place = format!("{}{}", prefix_of_kind(own.partition.name), own.sort);
                 let lead = Key::new(OF_TENANT, Some(tenant), place);
-                left.extend([own, lead].map(|key| Write::Delete(key, Condition::Always)));
+                if own.partition.name == <Instance as Record>::KIND && !writes.contains_key(&own) {
+                    instances.insert(own.clone());
+                }
+                left.extend([own, lead].map(Write::delete_any));
+            }
+        }
+        if !instances.is_empty() {
+            // Such an entry does not tell its name at its provider, so its copy is sought among all.
+            let all = Query::new(Partition::new(BY_EXTERNAL, None), ITEMS_AT_ONCE);
+            for copy in read_all_items(table, all).await? {
+                if find_holder(&copy).is_some_and(|holder| instances.contains(&build_key(&holder))) {
+                    left.push(Write::Delete(copy.key, Condition::Version(copy.version)));
+                }
             }
         }
         Ok(left)
@@ -301,10 +317,7 @@ pub(super) fn build_entry_put<T: Record>(entry: T, stored: Option<&StoredItem>) 
     let versioned = match stored {
         None => Versioned::new(entry),
         Some(item) => match keep_readable(parse_item::<T>(item)) {
-            Some(mut found) => {
-                found.record = entry;
-                found
-            }
+            Some(found) => Versioned::replacing(Some(found), entry),
             None => Versioned::in_place_of(entry, item),
         },
     };

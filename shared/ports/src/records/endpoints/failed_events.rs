@@ -4,10 +4,7 @@
 use super::super::audit::format_sort_time;
 use crate::ports::{Page, PageRequest, PortError, PortResult, WriteOutcome};
 use crate::retry_write::{WriteAttempt, retry_lost_write};
-use crate::table::{
-    Change, Key, Kind, Lead, Partition, Query, Record, Table, Versioned, WRITES_MAX, Write, find_versions,
-    find_with_version, list_versions, remove_record, save_record,
-};
+use crate::table::{Change, Key, Kind, Lead, Partition, Query, Record, Table, Versioned, WRITES_MAX, Write, find_versions, find_with_version, list_versions, remove_latest_record, save_record};
 use jiff::Timestamp;
 use recado_domain::clock_rollback::ClockRollback;
 use recado_domain::ids::{TenantId, WebhookEndpointId};
@@ -143,7 +140,9 @@ pub async fn redrive_failed_event(
         if replace_failed_event(table, &mut known).await? == WriteOutcome::Written {
             return PortResult::Ok(WriteAttempt::Done(true));
         }
-        let again = find_changed_event(table, &known.record).await?;
+        let last = &known.record;
+        let found = find_failed_event(table, &last.tenant, &last.endpoint, last.cursor).await?;
+        let again = found.filter(|found| found.record.generation == last.generation);
         Ok(again.map_or(WriteAttempt::Done(false), WriteAttempt::Lost))
     })
     .await
@@ -151,24 +150,9 @@ pub async fn redrive_failed_event(
 
 /// Removes an event of the same generation from those that an endpoint did not accept.
 pub async fn remove_failed_event(table: &dyn Table, failed: &Versioned<FailedEvent>) -> PortResult<()> {
-    let contended = PortError::contended(FailedEvent::KIND);
-    retry_lost_write(contended, failed.clone(), |known| async move {
-        if remove_record(table, &known).await? {
-            return PortResult::Ok(WriteAttempt::Done(()));
-        }
-        let again = find_changed_event(table, &known.record).await?;
-        Ok(again.map_or(WriteAttempt::Done(()), WriteAttempt::Lost))
-    })
-    .await
-}
-
-/// Reads an event again that another writer changed. `None`: it is gone, or that of another generation stands in its place.
-async fn find_changed_event(
-    table: &dyn Table,
-    known: &FailedEvent,
-) -> PortResult<Option<Versioned<FailedEvent>>> {
-    let found = find_failed_event(table, &known.tenant, &known.endpoint, known.cursor).await?;
-    Ok(found.filter(|found| found.record.generation == known.generation))
+    let generation = failed.record.generation;
+    let is_same = |one: &FailedEvent| one.generation == generation;
+    remove_latest_record(table, Some(failed.clone()), is_same).await
 }
 
 /// Returns the writes that store events, each in place of one that stands there.
