@@ -10,7 +10,7 @@ use recado_domain::ids::TenantId;
 use recado_domain::published_event::{DEFAULT_EVENT_RETENTION, EventCursor, PublishedEvent};
 use recado_dynamo_simulation::{Dynamo, Fault, Hooks, Options};
 use recado_pipeline::ports::{
-    Conversations, DeliveryLink, LoggedEvent, OutboxStore, PublishedEvents, RecordRemoval,
+    Conversations, DeliveryLink, LogPlace, LoggedEvent, OutboxStore, PublishedEvents, RecordRemoval,
 };
 use recado_testkit::builders::{Fixture, claimed, far_ahead, out};
 use std::collections::BTreeSet;
@@ -89,7 +89,10 @@ const TOLD: usize = 5;
 async fn read(store: &Store, tenant: Option<&TenantId>, limit: usize) -> Vec<LoggedEvent> {
     let (mut after, mut found) = (EventCursor::START, Vec::new());
     loop {
-        let page = store.list_published_events(tenant, after, limit).await.unwrap();
+        let page = store
+            .list_published_events(tenant, LogPlace::After(after), limit)
+            .await
+            .unwrap();
         assert!(page.next >= after && page.events.len() <= limit);
         after = page.next;
         if page.events.is_empty() {
@@ -205,7 +208,10 @@ async fn a_reader_misses_nothing_that_shards_publish_at_once_record_by_record() 
     let following = async {
         let (mut after, mut seen) = (EventCursor::START, Vec::new());
         while seen.len() < TOLD * fixtures.len() {
-            let page = store.list_published_events(None, after, 3).await.unwrap();
+            let page = store
+                .list_published_events(None, LogPlace::After(after), 3)
+                .await
+                .unwrap();
             assert!(page.events.iter().all(|logged| logged.cursor > after));
             after = page.next;
             seen.extend(page.events);

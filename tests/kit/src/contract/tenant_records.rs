@@ -12,8 +12,8 @@ use recado_domain::instance::{
 };
 use recado_domain::published_event::EventCursor;
 use recado_domain::sample::MinuteSample;
-use recado_ports::ports::Store;
 use recado_ports::ports::{EventChange, EventOwners};
+use recado_ports::ports::{LogPlace, Store};
 use recado_ports::records::alerts::{commit_alerts, list_live_alerts};
 use recado_ports::records::notifications::list_notifications;
 use recado_ports::records::removed_instances::{note_removed_instances, was_instance_removed};
@@ -71,7 +71,8 @@ async fn put_records<S: Store>(store: &S, fixture: &Fixture) {
 const KINDS: usize = 8;
 
 async fn has_events<S: Store>(store: &S, tenant: &TenantId) -> bool {
-    let page = succeed(store.list_published_events(Some(tenant), EventCursor::START, 10)).await;
+    let page =
+        succeed(store.list_published_events(Some(tenant), LogPlace::After(EventCursor::START), 10)).await;
     !page.events.is_empty()
 }
 
