@@ -66,7 +66,7 @@ pub use llm::{
 };
 pub use moving::{ImportBegin, MovableRecords, MovedPage, find_used_kind};
 pub use notification_channels::{ChannelError, NotificationChannels};
-pub use outbox::{ClaimGuard, ClaimOutcome, DeliveryLink, OutboxStore};
+pub use outbox::{ClaimGuard, ClaimOutcome, DeliveryChange, DeliveryLink, NoteChange, OutboxStore};
 pub use overviews::{
     DiskSpace, OpenEvent, OpenMessage, OpenWork, Overviews, OwedAnswer, QueueDepth, QueueDepths,
     TroubledInstances, UnacknowledgedCounts, UnacknowledgedFilter, WaitingForPerson,
@@ -79,7 +79,7 @@ pub use published_events::{LogPlace, LoggedEvent, PublishedEvents, PublishedPage
 pub use push_ticket::PushTicket;
 pub use queues::{InboundEntry, OutboundEntry, Queues};
 pub use record_indexes::{CorrelatedRecords, OverdueWork};
-pub use record_removal::{DELETED_MESSAGES_MAX, EventOwners, RecordRemoval};
+pub use record_removal::{DELETED_MESSAGES_MAX, DeletedPart, EventOwners, RecordRemoval};
 pub use search_words::SearchWords;
 pub use secrets::Secrets;
 pub use system::System;

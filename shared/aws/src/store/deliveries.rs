@@ -340,6 +340,17 @@ impl<A: System> DynamoStore<A> {
         Ok(())
     }
 
+    /// Notes in place of a delivery that it was erased.
+    pub(super) async fn erase_delivery(&self, key: &DeliveryKey, expires: Timestamp) -> PortResult<()> {
+        let item = Item::from([
+            (ERASED.to_owned(), AttributeValue::Bool(true)),
+            ("ttl".to_owned(), number_attribute(expires.as_second())),
+        ]);
+        let item = TableKey::for_delivery(key).into_item(item);
+        let _unconditional = self.table.put_record("erasing a delivery", item, None).await?;
+        Ok(())
+    }
+
     /// Returns a delivery; `None` if it does not exist, is expired or was erased.
     pub(super) async fn read_delivery(&self, key: &DeliveryKey) -> PortResult<Option<Delivery>> {
         const WHAT: &str = "reading a delivery";

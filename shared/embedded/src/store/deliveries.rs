@@ -8,7 +8,7 @@ use recado_domain::ids::MessageId;
 use recado_domain::moving::MovedDelivery;
 use recado_domain::published_event::derive_delivery_events;
 use recado_domain::usage::UsageSum;
-use recado_ports::ports::DeliveryLink;
+use recado_ports::ports::{DeliveryChange, DeliveryLink};
 use rusqlite::{Connection, OptionalExtension, params};
 
 /// The body of a delivery whose message was erased.
@@ -167,6 +167,26 @@ pub(super) fn apply_status(
     }
     publish_delivery(connection, known.as_ref(), &delivery, now)?;
     upsert_delivery(connection, &key, &delivery, expires, None)
+}
+
+pub(super) fn change_delivery(
+    connection: &Connection,
+    key: &DeliveryKey,
+    change: DeliveryChange,
+) -> Result<(), DbError> {
+    let changed = match change {
+        DeliveryChange::StopAwaiting => {
+            let sql =
+                "UPDATE deliveries SET ack_owner = NULL, ack_since = NULL, ack_due = NULL WHERE key = ?1";
+            execute_sql(connection, sql, [key.as_str()])
+        }
+        DeliveryChange::Erase { expires } => {
+            let sql = "INSERT OR REPLACE INTO deliveries (key, expires, body) VALUES (?1, ?2, ?3)";
+            let values = params![key.as_str(), expires.as_millisecond(), ERASED_DELIVERY];
+            execute_sql(connection, sql, values)
+        }
+    };
+    changed.map(drop)
 }
 
 /// Links a delivery to its message. A status that came first is kept, also under the key of the provider's id, which leads to

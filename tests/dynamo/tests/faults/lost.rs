@@ -12,7 +12,7 @@ use recado_domain::message::Message;
 use recado_domain::millis::add_millis;
 use recado_dynamo_simulation::{Fault, Verb};
 use recado_pipeline::ports::{
-    CommitOutcome, Conversations, EventChange, InboundWrite, Inbox, Instances, OutboxStore,
+    CommitOutcome, Conversations, EventChange, InboundWrite, Inbox, Instances, NoteChange, OutboxStore,
     RecordEventOutcome, StoreInboundOutcome, System,
 };
 use recado_pipeline::records::dead_letters::{put_dead_letter, remove_dead_letter};
@@ -154,19 +154,19 @@ fn an_echo_that_is_noted_again_after_a_lost_answer_is_the_one_that_was_noted() {
     let (fixture, flight) = sending(&world);
     world.fails_times(1, Fault::FailAfter);
     assert!(
-        block_on(
-            world
-                .store
-                .record_echo(fixture.instance(), &flight, "A", Echo::Sure)
-        )
+        block_on(world.store.change_in_flight(
+            fixture.instance(),
+            &flight,
+            NoteChange::Echo("A", Echo::Sure)
+        ))
         .unwrap()
     );
     assert!(
-        !block_on(
-            world
-                .store
-                .record_echo(fixture.instance(), &flight, "B", Echo::Sure)
-        )
+        !block_on(world.store.change_in_flight(
+            fixture.instance(),
+            &flight,
+            NoteChange::Echo("B", Echo::Sure)
+        ))
         .unwrap()
     );
 }

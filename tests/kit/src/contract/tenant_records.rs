@@ -12,7 +12,7 @@ use recado_domain::instance::{
 };
 use recado_domain::published_event::EventCursor;
 use recado_domain::sample::MinuteSample;
-use recado_ports::ports::{EventChange, EventOwners};
+use recado_ports::ports::{DeletedPart, EventChange, EventOwners};
 use recado_ports::ports::{LogPlace, Store};
 use recado_ports::records::alerts::{commit_alerts, list_live_alerts};
 use recado_ports::records::notifications::list_notifications;
@@ -240,7 +240,7 @@ pub async fn conversations_that_nobody_sees_are_listed_by_tenant<S: Store>(store
             .await
             .is_empty()
     );
-    assert_written(store.delete_conversation(&pointer)).await;
-    assert_written(store.delete_conversation(&erased)).await;
+    assert_written(store.delete_part_of(&pointer, DeletedPart::Record)).await;
+    assert_written(store.delete_part_of(&erased, DeletedPart::Record)).await;
     assert!(eventually(INDEX, list, Vec::is_empty).await.is_empty());
 }

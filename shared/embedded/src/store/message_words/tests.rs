@@ -7,8 +7,8 @@ use recado_domain::content::Content;
 use recado_domain::conversation::Conversation;
 use recado_domain::ids::ConversationId;
 use recado_ports::ports::{
-    ConversationFilter, Conversations, InboundWrite, Inbox, OutboxStore, PageRequest, RecordRemoval,
-    WriteOutcome,
+    ConversationFilter, Conversations, DeletedPart, InboundWrite, Inbox, OutboxStore, PageRequest,
+    RecordRemoval, WriteOutcome,
 };
 use recado_testkit::builders::{Fixture, at};
 use recado_testkit::ports::succeed;
@@ -234,7 +234,7 @@ fn a_deleted_message_leaves_no_word_and_its_place_is_not_given_again() {
         store.index_message_words().await.unwrap();
         assert!(holds(&index_bytes(&store).await, "segredo"));
         conversation.rev += 1;
-        let deleted = succeed(store.delete_messages(&conversation, &[gone])).await;
+        let deleted = succeed(store.delete_part_of(&conversation, DeletedPart::Messages(&[gone]))).await;
         assert_eq!(deleted, WriteOutcome::Written);
         assert_eq!(found(&store, Some(&fixture), "segredo").await, []);
         assert!(!holds(&index_bytes(&store).await, "segredo"));

@@ -23,7 +23,7 @@ use recado_domain::message::Role;
 use recado_domain::outbox::hash_text;
 use recado_ports::Deps;
 use recado_ports::deps::capabilities;
-use recado_ports::ports::{PortError, PortResult, StoreInboundOutcome};
+use recado_ports::ports::{NoteChange, PortError, PortResult, StoreInboundOutcome};
 use recado_ports::records::aliases::find_alias;
 use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
 use std::cmp::Reverse;
@@ -191,7 +191,8 @@ async fn is_own_echo(deps: &Deps, arrival: &InboundArrival<'_>) -> PortResult<bo
         };
         // A note accepts one echo: the next equal text was typed by a person. A note that was removed meanwhile was
         // resolved: then the message is known by its id, or the note was about another message.
-        let recorded = deps.store().record_echo(instance, &flight, id, echo).await?;
+        let change = NoteChange::Echo(id, echo);
+        let recorded = deps.store().change_in_flight(instance, &flight, change).await?;
         if recorded || is_known_message(deps, job, inbound).await? {
             return Ok(true);
         }
