@@ -344,10 +344,6 @@ impl<A: System> OutboxStore for DynamoStore<A> {
         self.read_delivery(key).await
     }
 
-    async fn is_sent_message(&self, key: &DeliveryKey) -> PortResult<bool> {
-        self.was_message_sent(key).await
-    }
-
     async fn find_deliveries(&self, keys: &[DeliveryKey]) -> PortResult<Vec<Option<Delivery>>> {
         self.read_deliveries(keys).await
     }

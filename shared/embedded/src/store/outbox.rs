@@ -356,15 +356,8 @@ impl OutboxStore for Embedded {
 
     async fn find_delivery(&self, key: &DeliveryKey) -> PortResult<Option<Delivery>> {
         let (key, now) = (key.clone(), self.current_time());
-        self.run_lookup("delivery", move |c| deliveries::select_delivery(c, &key, now))
-            .await
-    }
-
-    async fn is_sent_message(&self, key: &DeliveryKey) -> PortResult<bool> {
-        let (key, now) = (key.clone(), self.current_time());
-        self.run_lookup("sent_message", move |c| {
-            let found = deliveries::find_record(c, &key, now)?;
-            Ok(found.is_some_and(|found| found.record.is_none_or(|record| record.message.is_some())))
+        self.run_lookup("delivery", move |c| {
+            deliveries::select_delivery_or_erased(c, &key, now)
         })
         .await
     }

@@ -149,13 +149,10 @@ pub trait OutboxStore: Send + Sync {
     /// Makes a change of these deliveries, one after the other. A repeat does no harm.
     async fn change_deliveries(&self, keys: &[DeliveryKey], change: DeliveryChange) -> PortResult<()>;
 
-    /// Returns a delivery record by a strong read; `None` if it does not exist or is expired.
+    /// Returns a delivery record by a strong read, also that of an erased message; `None` if it does not exist or is expired.
     async fn find_delivery(&self, key: &DeliveryKey) -> PortResult<Option<Delivery>>;
 
-    /// Returns `true` if Recado sent the message of the key `key`: its delivery is linked to the message, or the message was
-    /// erased after that. A strong read.
-    async fn is_sent_message(&self, key: &DeliveryKey) -> PortResult<bool>;
-
-    /// Returns many delivery records at once, in the order of `keys`. The same key may occur more than once.
+    /// Returns many delivery records at once, in the order of `keys`. The same key may occur more than once. Those of erased messages
+    /// are left out.
     async fn find_deliveries(&self, keys: &[DeliveryKey]) -> PortResult<Vec<Option<Delivery>>>;
 }

@@ -4,7 +4,7 @@ use super::given::{client_key, find_held, with_reply};
 use super::patience::{INDEX, eventually};
 use crate::builders::{BASE, Fixture, accepted, at, claimed, far_ahead, fresh, identity_key, long_ago};
 use crate::ports::succeed;
-use recado_domain::delivery::{DeliveryKey, DeliveryStatus, StatusUpdate};
+use recado_domain::delivery::{Delivery, DeliveryKey, DeliveryStatus, StatusUpdate};
 use recado_domain::ids::{EventId, InstanceId};
 use recado_domain::instance::Echo;
 use recado_domain::scheduled::{ScheduledId, ScheduledMessage, ScheduledState};
@@ -123,7 +123,8 @@ pub async fn erased_deliveries_are_gone_and_others_stay<S: Store>(store: &S) {
             DeliveryChange::Erase { expires: far_ahead() },
         ))
         .await;
-        assert_eq!(succeed(store.find_delivery(&gone)).await, None);
+        let erased = succeed(store.find_delivery(&gone)).await;
+        assert_eq!(erased, Some(Delivery::of_erased_message()));
         assert!(succeed(store.find_delivery(&stays)).await.is_some());
     }
 }
@@ -154,7 +155,8 @@ pub async fn a_status_of_an_erased_delivery_is_ignored_until_its_note_expires<S:
         status(DeliveryStatus::Failed, 3),
     ] {
         succeed(store.record_status(&late, far_ahead(), None)).await;
-        assert_eq!(succeed(store.find_delivery(&late.key)).await, None);
+        let erased = succeed(store.find_delivery(&late.key)).await;
+        assert_eq!(erased, Some(Delivery::of_erased_message()));
         assert_eq!(succeed(store.find_deliveries(&[late.key])).await, [None]);
     }
     succeed(store.change_deliveries(
@@ -190,7 +192,10 @@ pub async fn what_was_sent_is_known_by_its_key_also_after_its_erasure<S: Store>(
         detail: None,
     };
     succeed(store.record_status(&told, far_ahead(), None)).await;
-    let is_sent = async |key: &DeliveryKey| succeed(store.is_sent_message(key)).await;
+    let is_sent = async |key: &DeliveryKey| {
+        let found = succeed(store.find_delivery(key)).await;
+        found.is_some_and(|delivery| delivery.is_of_sent_message())
+    };
     assert!(!is_sent(&told.key).await, "of a message that nobody knows");
     assert!(!is_sent(&link.key).await);
     super::given::claim(store, &sending, &flight).await;

@@ -139,7 +139,8 @@ pub(super) async fn is_known_message(
         return Ok(false);
     };
     let key = DeliveryKey::from_provider_id(job.provider, &job.external, id);
-    deps.store().is_sent_message(&key).await
+    let found = deps.store().find_delivery(&key).await?;
+    Ok(found.is_some_and(|delivery| delivery.is_of_sent_message()))
 }
 
 /// Returns `true` if the message is an echo of a message that Recado sent. The echo is recognized by the provider's id

@@ -211,23 +211,16 @@ impl<S: Store> OutboxStore for FaultyPort<S> {
     }
 
     async fn find_delivery(&self, key: &DeliveryKey) -> PortResult<Option<Delivery>> {
-        self.around("find_delivery", self.inner.find_delivery(key)).await
+        let found = self
+            .around("find_delivery", self.inner.find_delivery(key))
+            .await?;
+        let forgotten = self.injector.lacks(Mutation::ErasedSendsForgotten);
+        Ok(found.filter(|delivery| !(forgotten && delivery.erased)))
     }
 
     async fn find_deliveries(&self, keys: &[DeliveryKey]) -> PortResult<Vec<Option<Delivery>>> {
         self.around("find_deliveries", self.inner.find_deliveries(keys))
             .await
-    }
-
-    async fn is_sent_message(&self, key: &DeliveryKey) -> PortResult<bool> {
-        let effect = async {
-            if self.injector.lacks(Mutation::ErasedSendsForgotten) {
-                let known = self.inner.find_delivery(key).await?;
-                return Ok(known.is_some_and(|delivery| delivery.message.is_some()));
-            }
-            self.inner.is_sent_message(key).await
-        };
-        self.around("is_sent_message", effect).await
     }
 }
 
