@@ -29,7 +29,7 @@ mod usage;
 
 pub(crate) use configuration::select_instance;
 pub(crate) use conversation_row::ConversationRow;
-pub(crate) use conversations::ReplyRows;
+pub(crate) use conversations::CommitRows;
 pub(crate) use dead_letters::put_newer_letter;
 pub(crate) use event_states::{RecordedEvent, StoredEventState, record_given_up, select_event_state};
 pub use expiry::SweepCounts;

@@ -51,9 +51,15 @@ async fn publish_until_taken(store: &Store, changes: &[StreamRecord]) -> Publish
 async fn answer_a_message(store: &Store, fixture: &Fixture) {
     let mut conversation = fixture.conversation(1);
     let message = fixture.inbound(&mut conversation, &fixture.job());
-    let _ = store.commit_message(&conversation, &message, &[]).await.unwrap();
+    let _ = store
+        .commit_messages(&conversation, std::slice::from_ref(&message), &[])
+        .await
+        .unwrap();
     let reply = fixture.reply(&mut conversation);
-    let _ = store.commit_message(&conversation, &reply, &[]).await.unwrap();
+    let _ = store
+        .commit_messages(&conversation, std::slice::from_ref(&reply), &[])
+        .await
+        .unwrap();
     let (mut sent, flight) = claimed(&reply);
     let _ = store.claim_message(&sent, None, &flight).await.unwrap();
     out(&mut sent).mark_sent(Timestamp::now(), None).unwrap();

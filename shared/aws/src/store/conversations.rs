@@ -221,16 +221,17 @@ impl<A: System> Conversations for DynamoStore<A> {
         })
     }
 
-    async fn commit_message(
+    async fn commit_messages(
         &self,
         conversation: &Conversation,
-        message: &Message,
+        messages: &[Message],
         beside: &[Write],
     ) -> PortResult<CommitOutcome> {
-        const WHAT: &str = "committing a message";
-        let mut actions = commit_actions(WHAT, conversation, std::slice::from_ref(message))?;
+        const WHAT: &str = "committing messages";
+        let mut actions = commit_actions(WHAT, conversation, messages)?;
         let first = actions.len();
         actions.extend(self.build_table_actions(beside));
+        actions.extend(add_usage_of_reply(messages, conversation.id.thread_id()));
         let written = self.table.run_transaction(WHAT, actions).await;
         self.forget_table_items(beside);
         let Err(failed) = written? else {
@@ -241,24 +242,6 @@ impl<A: System> Conversations for DynamoStore<A> {
             CommitOutcome::Conflict
         } else {
             CommitOutcome::Refused(refused)
-        })
-    }
-
-    async fn commit_reply(
-        &self,
-        conversation: &Conversation,
-        parts: &[Message],
-        beside: &[Write],
-    ) -> PortResult<WriteOutcome> {
-        const WHAT: &str = "committing a reply";
-        let mut actions = commit_actions(WHAT, conversation, parts)?;
-        actions.extend(self.build_table_actions(beside));
-        actions.extend(add_usage_of_reply(parts, conversation.id.thread_id()));
-        let written = self.table.run_transaction(WHAT, actions).await;
-        self.forget_table_items(beside);
-        Ok(match written? {
-            Ok(()) => WriteOutcome::Written,
-            Err(_) => WriteOutcome::Conflict,
         })
     }
 

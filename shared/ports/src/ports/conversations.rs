@@ -94,28 +94,17 @@ pub trait Conversations: Send + Sync {
         used: &[UsageSum],
     ) -> PortResult<WriteOutcome>;
 
-    /// Stores a new message of a conversation in one transaction. The transaction writes the conversation as
-    /// [`Self::update_conversation`] does (with a `rev` of 1 it must not exist yet), the message (open if it is queued)
-    /// and makes the writes `beside` as [`Table::write`](crate::table::Table::write) does. [`CommitOutcome::Refused`] takes precedence
-    /// over [`CommitOutcome::Conflict`].
-    async fn commit_message(
+    /// Stores new messages of a conversation in one transaction. They are one message, or the parts into which a reply was split (10
+    /// at most), by ordinal. The transaction writes the conversation as [`Self::update_conversation`] does (with a `rev` of 1 it must not
+    /// exist yet) and the messages (open if they are queued), and makes the writes `beside` as
+    /// [`Table::write`](crate::table::Table::write) does. It adds what a reply used ([`recado_domain::usage::usage_of_reply`]) to the
+    /// sums of its tenant. [`CommitOutcome::Refused`] takes precedence over [`CommitOutcome::Conflict`].
+    async fn commit_messages(
         &self,
         conversation: &Conversation,
-        message: &Message,
+        messages: &[Message],
         beside: &[Write],
     ) -> PortResult<CommitOutcome>;
-
-    /// Stores the agent's reply in one transaction. The transaction writes the conversation as
-    /// [`Self::update_conversation`] does and the reply's messages, by ordinal: one message, or the parts into which the
-    /// reply was split (10 at most). All of them are stored as open, or nothing is written. The same transaction makes the writes
-    /// `beside` as [`Table::write`](crate::table::Table::write) does: if one is refused, the result is [`WriteOutcome::Conflict`]. It adds what
-    /// the reply used ([`recado_domain::usage::usage_of_reply`]) to the sums of its tenant.
-    async fn commit_reply(
-        &self,
-        conversation: &Conversation,
-        parts: &[Message],
-        beside: &[Write],
-    ) -> PortResult<WriteOutcome>;
 
     /// Makes writes as [`Table::write`](crate::table::Table::write) does, if the conversation is as `guard` says. All is one transaction, which
     /// only looks at the conversation. `None`: it is not, whatever of the writes is refused, and nothing was written.

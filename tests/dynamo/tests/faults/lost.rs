@@ -142,7 +142,7 @@ fn sending(world: &World) -> (Fixture, InFlightSend) {
     let _ = stored(world, &job, &conversation, &message).unwrap();
     let reply = fixture.reply(&mut conversation);
     let parts = std::slice::from_ref(&reply);
-    let _ = block_on(world.store.commit_reply(&conversation, parts, &[])).unwrap();
+    let _ = block_on(world.store.commit_messages(&conversation, parts, &[])).unwrap();
     let (sending, flight) = claimed(&reply);
     let _ = block_on(world.store.claim_message(&sending, None, &flight)).unwrap();
     (fixture, flight)
@@ -339,7 +339,12 @@ fn a_transaction_that_was_said_to_be_in_progress_and_was_done_takes_effect_once(
         let answer = fixture.answer(&mut conversation);
         world.fails_times(i64::from(attempts), Fault::StillInProgress);
         // Without a client's key: only the transaction's own token tells its repetition.
-        let committed = block_on(world.store.commit_message(&conversation, &answer, &[])).unwrap();
+        let committed = block_on(world.store.commit_messages(
+            &conversation,
+            std::slice::from_ref(&answer),
+            &[],
+        ))
+        .unwrap();
         assert_eq!(committed, CommitOutcome::Committed);
     }
 }

@@ -67,7 +67,7 @@ pub(crate) async fn with_reply<S: Store>(store: &S) -> (Fixture, Conversation, M
 /// Asserts that a conditional write is done.
 #[track_caller]
 pub(crate) fn assert_written(
-    call: impl Future<Output = PortResult<WriteOutcome>>,
+    call: impl Future<Output = PortResult<impl Into<WriteOutcome>>>,
 ) -> impl Future<Output = ()> {
     assert_outcome(call, WriteOutcome::Written)
 }
@@ -75,18 +75,21 @@ pub(crate) fn assert_written(
 /// Asserts that a conditional write is refused.
 #[track_caller]
 pub(crate) fn assert_conflict(
-    call: impl Future<Output = PortResult<WriteOutcome>>,
+    call: impl Future<Output = PortResult<impl Into<WriteOutcome>>>,
 ) -> impl Future<Output = ()> {
     assert_outcome(call, WriteOutcome::Conflict)
 }
 
 #[track_caller]
 fn assert_outcome(
-    call: impl Future<Output = PortResult<WriteOutcome>>,
+    call: impl Future<Output = PortResult<impl Into<WriteOutcome>>>,
     expected: WriteOutcome,
 ) -> impl Future<Output = ()> {
     let (caller, call) = (Location::caller(), succeed(call));
-    async move { assert_eq!(call.await, expected, "of the write at {caller}") }
+    async move {
+        let found: WriteOutcome = call.await.into();
+        assert_eq!(found, expected, "of the write at {caller}");
+    }
 }
 
 /// Claims a message, whose state is `sending` already, for the attempt of `flight`.
@@ -103,7 +106,7 @@ pub(crate) async fn committed_once<S: Store>(
     key: &HeldKey,
 ) {
     let beside = naming(key, &message.message_id());
-    let found = succeed(store.commit_message(conversation, message, &beside)).await;
+    let found = succeed(store.commit_messages(conversation, std::slice::from_ref(message), &beside)).await;
     assert_eq!(found, CommitOutcome::Committed);
 }
 
@@ -135,7 +138,7 @@ pub(crate) async fn find_stored<S: Store>(store: &S, message: &Message) -> Optio
 /// Commits `message` with `conversation`.
 pub(crate) async fn committed<S: Store>(store: &S, conversation: &Conversation, message: &Message) {
     assert_eq!(
-        succeed(store.commit_message(conversation, message, &[])).await,
+        succeed(store.commit_messages(conversation, std::slice::from_ref(message), &[])).await,
         CommitOutcome::Committed
     );
 }

@@ -54,7 +54,9 @@ async fn try_commit_reply<S: Store>(
         unused_answers: Vec::new(),
         usage_kept: None,
     });
-    succeed(store.commit_reply(conversation, &[first, second], &[])).await
+    succeed(store.commit_messages(conversation, &[first, second], &[]))
+        .await
+        .into()
 }
 
 /// The same, where nothing is in its way.
