@@ -46,7 +46,7 @@ mod vector_store;
 pub use crate::page::{Page, PageRequest};
 pub use crate::port_error::{PortError, PortResult, RECORD_BYTES_MAX};
 pub use crate::write_outcome::{CommitOutcome, WriteOutcome};
-pub use conversations::{ConversationFilter, Conversations, EffectGuard};
+pub use conversations::{ConversationFilter, ConversationPage, Conversations, EffectGuard};
 pub use dead_queues::{DeadLetterQueues, DeadQueueMessage};
 pub use document_reader::{DocumentReader, DocumentToRead, ReadDocument, ReadingFailure};
 pub use effect_tool::{AskAnswer, CallAnswer, EffectTool, FenceAnswer, MissingEffectTool, SettlingAbility};

@@ -9,7 +9,6 @@ use super::table_port::to_action;
 use super::transaction::TransactionAction;
 use super::usage::{add_usage_of_reply, add_usage_to_sum};
 use async_trait::async_trait;
-use jiff::Timestamp;
 use recado_domain::conversation::Conversation;
 use recado_domain::identity::IdentityKey;
 use recado_domain::ids::{ConversationId, MessageId, Ordinal, ThreadId};
@@ -19,8 +18,8 @@ use recado_domain::revision::is_first_write;
 use recado_domain::typing::{TYPING_SIGN_KEPT, TypingSign};
 use recado_domain::usage::UsageSum;
 use recado_ports::ports::{
-    CommitOutcome, ConversationFilter, Conversations, EffectGuard, OutboxStore, Page, PageRequest, PortError,
-    PortResult, System, WriteOutcome,
+    CommitOutcome, ConversationFilter, ConversationPage, Conversations, EffectGuard, OutboxStore, Page,
+    PageRequest, PortError, PortResult, System, WriteOutcome,
 };
 use recado_ports::table::{Refusal, Version, Write, WriteResult};
 use std::collections::BTreeMap;
@@ -265,12 +264,10 @@ impl<A: System> Conversations for DynamoStore<A> {
         &self,
         filter: &ConversationFilter,
         page: &PageRequest,
-    ) -> PortResult<Page<Conversation>> {
-        self.read_conversation_list(filter, page).await
-    }
-
-    async fn find_searched_time(&self) -> PortResult<Option<Timestamp>> {
-        Ok(None)
+    ) -> PortResult<ConversationPage> {
+        self.read_conversation_list(filter, page)
+            .await
+            .map(ConversationPage::from)
     }
 
     async fn list_messages(&self, id: &ConversationId, page: &PageRequest) -> PortResult<Page<Message>> {

@@ -187,24 +187,6 @@ impl<A: System> RecordRemoval for DynamoStore<A> {
         Ok(())
     }
 
-    async fn list_unlisted_conversations(
-        &self,
-        tenant: &TenantId,
-        limit: usize,
-    ) -> PortResult<Vec<Conversation>> {
-        const WHAT: &str = "listing unlisted conversations";
-        let query = RecordQuery {
-            index: Some("lists"),
-            keys: Expression::new("#list_key = :key").with_text(":key", keys::unlisted_list_key(tenant)),
-            filter: None,
-            reverse: false,
-            limit: Some(limit),
-        };
-        let found = self.table.query_records(WHAT, &query).await?;
-        let parsed = found.iter().map(|item| records::parse_conversation(WHAT, item));
-        Ok(parsed.filter_map(item::keep_readable).collect())
-    }
-
     async fn delete_tenant_records(
         &self,
         tenant: &TenantId,

@@ -19,8 +19,8 @@ use recado_domain::message::Message;
 use recado_domain::typing::TypingSign;
 use recado_domain::usage::{UsageSum, usage_of_reply};
 use recado_ports::ports::{
-    CommitOutcome, ConversationFilter, Conversations, EffectGuard, Page, PageRequest, PortResult,
-    SearchWords, WriteOutcome,
+    CommitOutcome, ConversationFilter, ConversationPage, Conversations, EffectGuard, Page, PageRequest,
+    PortResult, SearchWords, WriteOutcome,
 };
 use recado_ports::table::{Kind, Write, WriteResult};
 use rusqlite::{Connection, OptionalExtension, params};
@@ -286,30 +286,34 @@ impl Conversations for Embedded {
         &self,
         filter: &ConversationFilter,
         page: &PageRequest,
-    ) -> PortResult<Page<Conversation>> {
-        let (filter, page) = (filter.clone(), page.clone());
+    ) -> PortResult<ConversationPage> {
+        let (filter, page, now) = (filter.clone(), page.clone(), self.current_time());
         let write_query = |words: &SearchWords| write_match_query(words, filter.tenant.as_ref());
         let by_text = filter.text.as_ref().map(write_query);
         let by_contact = filter.contact.as_ref().map(write_query);
+        let is_search = by_text.is_some() || by_contact.is_some();
+        let unlisted = filter.unlisted.then_some(UNLISTED);
+        let seen = (!filter.unlisted).then_some(UNLISTED);
         let work = move |c: &Connection| {
-            NewestFirstQuery::for_table("conversations", "last_at", &page)?
+            // Read first: what is indexed meanwhile is not promised.
+            let searched_until = is_search.then(|| select_covered_time(c, now)).transpose()?;
+            let found: Page<Conversation> = NewestFirstQuery::for_table("conversations", "last_at", &page)?
                 .where_equal("tenant", filter.tenant.as_ref().map(TenantId::as_str))
                 .where_equal("instance", filter.instance.as_ref().map(InstanceId::as_str))
                 .where_equal("mode", filter.mode.map(mode_name))
                 .where_equal("status", filter.status.map(status_name))
-                .where_not_equal("status", UNLISTED)
+                .where_equal("status", unlisted)
+                .where_not_equal("status", seen)
                 .where_id_in(IDS_BY_LABEL, filter.label.as_ref().map(ConversationLabel::as_str))
                 .where_id_in(IDS_BY_WORDS, by_text.as_deref())
                 .where_id_in(IDS_BY_CONTACT, by_contact.as_deref())
-                .fetch_page(c)
+                .fetch_page(c)?;
+            Ok::<_, DbError>(ConversationPage {
+                searched_until,
+                ..ConversationPage::from(found)
+            })
         };
         self.run_read("list", work).await
-    }
-
-    async fn find_searched_time(&self) -> PortResult<Option<Timestamp>> {
-        let now = self.current_time();
-        self.run_read("searched_time", move |c| select_covered_time(c, now).map(Some))
-            .await
     }
 
     async fn list_messages(&self, id: &ConversationId, page: &PageRequest) -> PortResult<Page<Message>> {

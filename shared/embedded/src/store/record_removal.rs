@@ -1,4 +1,4 @@
-use super::conversation_row::{ConversationRow, UNLISTED};
+use super::conversation_row::ConversationRow;
 use super::conversations::update_row;
 use super::tenant_records::{delete_records, select_pending_events_of};
 use crate::Embedded;
@@ -176,20 +176,6 @@ impl RecordRemoval for Embedded {
             rewritten.map_err(|fault| fault.into_port_error(WHAT))?;
         }
         self.run_alone(WHAT, rewrite_database).await
-    }
-
-    async fn list_unlisted_conversations(
-        &self,
-        tenant: &TenantId,
-        limit: usize,
-    ) -> PortResult<Vec<Conversation>> {
-        let tenant = tenant.clone();
-        let sql =
-            "SELECT body FROM conversations WHERE tenant = ?1 AND status = ?2 ORDER BY last_at LIMIT ?3";
-        self.run_read("unlisted_conversations", move |c| {
-            query_all(c, sql, params![tenant.as_str(), UNLISTED, to_sql_limit(limit)])
-        })
-        .await
     }
 
     async fn delete_tenant_records(

@@ -23,8 +23,10 @@ pub struct ConversationFilter {
     pub status: Option<ConversationStatus>,
     /// Label that the conversation has.
     pub label: Option<ConversationLabel>,
-    /// Words of one message of the conversation. Only a store that searches texts takes them
-    /// ([`Conversations::find_searched_time`]).
+    /// `true`: those of `tenant` that nobody sees, in place of the others. They are tombstones, and those in which nobody wrote and
+    /// that only lead elsewhere. The index may be some seconds old.
+    pub unlisted: bool,
+    /// Words of one message of the conversation. Only a store that searches texts finds any ([`ConversationPage::searched_until`]).
     pub text: Option<SearchWords>,
     /// Words of the contact's name, or a part of its number ([`SearchWords::parse_contact`]). Taken where `text` is.
     pub contact: Option<SearchWords>,
@@ -42,6 +44,28 @@ impl ConversationFilter {
     pub fn matches_label(&self, conversation: &Conversation) -> bool {
         let labels = &conversation.annotations.labels;
         self.label.as_ref().is_none_or(|label| labels.contains(label))
+    }
+}
+
+/// A page of a list of conversations.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConversationPage {
+    /// The conversations.
+    pub items: Vec<Conversation>,
+    /// The cursor of the next page; `None` behind the last.
+    pub next_cursor: Option<String>,
+    /// Time up to which a search by words covers the messages: what was stored later is not found yet. `None`: this store searches no
+    /// words, or none were wanted.
+    pub searched_until: Option<Timestamp>,
+}
+
+impl From<Page<Conversation>> for ConversationPage {
+    fn from(page: Page<Conversation>) -> Self {
+        Self {
+            items: page.items,
+            next_cursor: page.next_cursor,
+            searched_until: None,
+        }
     }
 }
 
@@ -115,11 +139,7 @@ pub trait Conversations: Send + Sync {
         &self,
         filter: &ConversationFilter,
         page: &PageRequest,
-    ) -> PortResult<Page<Conversation>>;
-
-    /// Returns the time up to which a search by the texts of messages covers them: what was stored later is not found yet. `None`:
-    /// this store searches no texts.
-    async fn find_searched_time(&self) -> PortResult<Option<Timestamp>>;
+    ) -> PortResult<ConversationPage>;
 
     /// Lists a conversation's messages, the newest first. An open message is returned in its current state.
     async fn list_messages(&self, id: &ConversationId, page: &PageRequest) -> PortResult<Page<Message>>;

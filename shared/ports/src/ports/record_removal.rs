@@ -57,14 +57,6 @@ pub trait RecordRemoval: Send + Sync {
     /// files of its own has nothing to do.
     async fn overwrite_deleted(&self) -> PortResult<()>;
 
-    /// Lists conversations of a tenant that nobody sees, at most `limit`: tombstones, and those in which nobody wrote and that
-    /// only lead elsewhere. The index may be some seconds old.
-    async fn list_unlisted_conversations(
-        &self,
-        tenant: &TenantId,
-        limit: usize,
-    ) -> PortResult<Vec<Conversation>>;
-
     /// Deletes records of a tenant that belong to no conversation, at most `limit` of each kind, and returns how many: of its
     /// instances the states, parked conversations and notes of in-flight sends; its samples, alerts,
     /// notifications. Entries of its audit stay, but what its configuration held is

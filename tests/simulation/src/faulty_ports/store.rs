@@ -67,18 +67,6 @@ impl<S: Store> RecordRemoval for FaultyPort<S> {
             .await
     }
 
-    async fn list_unlisted_conversations(
-        &self,
-        tenant: &TenantId,
-        limit: usize,
-    ) -> PortResult<Vec<Conversation>> {
-        self.around(
-            "list_unlisted_conversations",
-            self.inner.list_unlisted_conversations(tenant, limit),
-        )
-        .await
-    }
-
     async fn list_kept_since(
         &self,
         tenant: &TenantId,

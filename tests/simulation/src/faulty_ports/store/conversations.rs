@@ -1,7 +1,6 @@
 use super::FaultyPort;
 use crate::mutation::Mutation;
 use async_trait::async_trait;
-use jiff::Timestamp;
 use recado_domain::conversation::{Conversation, ConversationMode, DroppedDrafts, HandOverNote, UsedLimits};
 use recado_domain::identity::IdentityKey;
 use recado_domain::ids::{ConversationId, MessageId, Ordinal, ThreadId};
@@ -10,8 +9,8 @@ use recado_domain::outbox::{Author, OutboxState};
 use recado_domain::typing::TypingSign;
 use recado_domain::usage::UsageSum;
 use recado_pipeline::ports::{
-    CommitOutcome, ConversationFilter, Conversations, EffectGuard, Page, PageRequest, PortResult, Store,
-    WriteOutcome,
+    CommitOutcome, ConversationFilter, ConversationPage, Conversations, EffectGuard, Page, PageRequest,
+    PortResult, Store, WriteOutcome,
 };
 use recado_pipeline::table::{Write, WriteResult};
 use std::collections::BTreeSet;
@@ -23,16 +22,13 @@ impl<S: Store> Conversations for FaultyPort<S> {
         &self,
         filter: &ConversationFilter,
         page: &PageRequest,
-    ) -> PortResult<Page<Conversation>> {
-        self.around(
-            "search_conversations",
-            self.inner.search_conversations(filter, page),
-        )
-        .await
-    }
-
-    async fn find_searched_time(&self) -> PortResult<Option<Timestamp>> {
-        self.around("find_searched_time", self.inner.find_searched_time())
+    ) -> PortResult<ConversationPage> {
+        let call = if filter.unlisted {
+            "list_unlisted_conversations"
+        } else {
+            "search_conversations"
+        };
+        self.around(call, self.inner.search_conversations(filter, page))
             .await
     }
 
