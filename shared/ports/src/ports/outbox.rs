@@ -149,7 +149,7 @@ pub trait OutboxStore: Send + Sync {
     /// Makes a change of these deliveries, one after the other. A repeat does no harm.
     async fn change_deliveries(&self, keys: &[DeliveryKey], change: DeliveryChange) -> PortResult<()>;
 
-    /// Returns a delivery record by a strong read, also that of an erased message; `None` if it does not exist or is expired.
+    /// Returns a delivery record by a strong read, also that of an erased message. `None`: it does not exist or is expired.
     async fn find_delivery(&self, key: &DeliveryKey) -> PortResult<Option<Delivery>>;
 
     /// Returns many delivery records at once, in the order of `keys`. The same key may occur more than once. Those of erased messages

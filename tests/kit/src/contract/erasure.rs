@@ -1,6 +1,6 @@
 //! What an erasure finds and takes away.
 
-use super::given::{client_key, find_held, with_reply};
+use super::given::{client_key, erase_deliveries, find_held, with_reply};
 use super::patience::{INDEX, eventually};
 use crate::builders::{BASE, Fixture, accepted, at, claimed, far_ahead, fresh, identity_key, long_ago};
 use crate::ports::succeed;
@@ -8,9 +8,7 @@ use recado_domain::delivery::{Delivery, DeliveryKey, DeliveryStatus, StatusUpdat
 use recado_domain::ids::{EventId, InstanceId};
 use recado_domain::instance::Echo;
 use recado_domain::scheduled::{ScheduledId, ScheduledMessage, ScheduledState};
-use recado_ports::ports::{
-    CommitOutcome, DeliveryChange, DeliveryLink, EventChange, EventOwners, NoteChange, Store,
-};
+use recado_ports::ports::{CommitOutcome, DeliveryLink, EventChange, EventOwners, NoteChange, Store};
 use recado_ports::records::client_keys::delete_client_key;
 use recado_ports::records::scheduled_messages::{
     find_scheduled, list_pending_scheduled, put_scheduled, save_scheduled,
@@ -118,11 +116,7 @@ pub async fn erased_deliveries_are_gone_and_others_stay<S: Store>(store: &S) {
     }
     let [gone, stays, absent] = keys;
     for _ in 0..2 {
-        succeed(store.change_deliveries(
-            &[gone.clone(), absent.clone()],
-            DeliveryChange::Erase { expires: far_ahead() },
-        ))
-        .await;
+        erase_deliveries(store, &[gone.clone(), absent.clone()], far_ahead()).await;
         let erased = succeed(store.find_delivery(&gone)).await;
         assert_eq!(erased, Some(Delivery::of_erased_message()));
         assert!(succeed(store.find_delivery(&stays)).await.is_some());
@@ -144,11 +138,7 @@ pub async fn a_status_of_an_erased_delivery_is_ignored_until_its_note_expires<S:
     };
     let first = status(DeliveryStatus::Sent, 1);
     succeed(store.record_status(&first, far_ahead(), None)).await;
-    succeed(store.change_deliveries(
-        std::slice::from_ref(&first.key),
-        DeliveryChange::Erase { expires: far_ahead() },
-    ))
-    .await;
+    erase_deliveries(store, std::slice::from_ref(&first.key), far_ahead()).await;
     for late in [
         first.clone(),
         status(DeliveryStatus::Read, 2),
@@ -159,11 +149,7 @@ pub async fn a_status_of_an_erased_delivery_is_ignored_until_its_note_expires<S:
         assert_eq!(erased, Some(Delivery::of_erased_message()));
         assert_eq!(succeed(store.find_deliveries(&[late.key])).await, [None]);
     }
-    succeed(store.change_deliveries(
-        std::slice::from_ref(&first.key),
-        DeliveryChange::Erase { expires: long_ago() },
-    ))
-    .await;
+    erase_deliveries(store, std::slice::from_ref(&first.key), long_ago()).await;
     succeed(store.record_status(&status(DeliveryStatus::Read, 4), far_ahead(), None)).await;
     let found = succeed(store.find_delivery(&first.key)).await.unwrap();
     assert_eq!(
@@ -201,17 +187,9 @@ pub async fn what_was_sent_is_known_by_its_key_also_after_its_erasure<S: Store>(
     super::given::claim(store, &sending, &flight).await;
     super::given::assert_written(store.settle_message(&sent, Some(&flight), Some(&link), None)).await;
     assert!(is_sent(&link.key).await);
-    succeed(store.change_deliveries(
-        std::slice::from_ref(&link.key),
-        DeliveryChange::Erase { expires: far_ahead() },
-    ))
-    .await;
+    erase_deliveries(store, std::slice::from_ref(&link.key), far_ahead()).await;
     assert!(is_sent(&link.key).await);
-    succeed(store.change_deliveries(
-        std::slice::from_ref(&link.key),
-        DeliveryChange::Erase { expires: long_ago() },
-    ))
-    .await;
+    erase_deliveries(store, std::slice::from_ref(&link.key), long_ago()).await;
     assert!(!is_sent(&link.key).await, "the note has expired");
 }
 

@@ -2,15 +2,17 @@
 
 use crate::builders::Fixture;
 use crate::ports::succeed;
+use jiff::Timestamp;
 use recado_domain::conversation::Conversation;
+use recado_domain::delivery::DeliveryKey;
 use recado_domain::event::InboundJob;
 use recado_domain::ids::{ConversationId, IdempotencyKey, MessageId, Ordinal};
 use recado_domain::instance::InFlightSend;
 use recado_domain::message::Message;
 use recado_domain::moving::HeldKey;
 use recado_ports::ports::{
-    ClaimOutcome, CommitOutcome, InboundWrite, PortResult, RecordEventOutcome, Store, StoreInboundOutcome,
-    WriteOutcome,
+    ClaimOutcome, CommitOutcome, DeliveryChange, InboundWrite, PortResult, RecordEventOutcome, Store,
+    StoreInboundOutcome, WriteOutcome,
 };
 use recado_ports::records::client_keys::{find_client_key, hold_client_key};
 use recado_ports::table::Write;
@@ -62,6 +64,11 @@ pub(crate) async fn with_reply<S: Store>(store: &S) -> (Fixture, Conversation, M
     let mut conversation = begun(store, &fixture).await;
     let message = replied(store, &fixture, &mut conversation).await;
     (fixture, conversation, message)
+}
+
+/// Erases deliveries, and notes it until `expires`.
+pub(crate) async fn erase_deliveries<S: Store>(store: &S, keys: &[DeliveryKey], expires: Timestamp) {
+    succeed(store.change_deliveries(keys, DeliveryChange::Erase { expires })).await;
 }
 
 /// Asserts that a conditional write is done.
@@ -153,7 +160,7 @@ pub(crate) async fn updated<S: Store>(store: &S, conversation: &mut Conversation
 }
 
 /// A client's key of the fixture's tenant in `scope`. It names no message that is stored.
-pub(crate) fn client_key(fixture: &Fixture, scope: &str, key: &str, expires: jiff::Timestamp) -> HeldKey {
+pub(crate) fn client_key(fixture: &Fixture, scope: &str, key: &str, expires: Timestamp) -> HeldKey {
     HeldKey {
         tenant: Some(fixture.bound.tenant.id.clone()),
         scope: scope.to_owned(),

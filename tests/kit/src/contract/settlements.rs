@@ -1,7 +1,8 @@
 //! Settling: the record becomes final, and all that goes with it in one transaction.
 
 use super::given::{
-    assert_conflict, assert_written, claim, find_stored, open_ordinals, replied, updated, with_reply,
+    assert_conflict, assert_written, claim, erase_deliveries, find_stored, open_ordinals, replied, updated,
+    with_reply,
 };
 use crate::builders::{Fixture, accepted, at, claimed, far_ahead, long_ago, out};
 use crate::ports::succeed;
@@ -14,7 +15,7 @@ use recado_domain::instance::InFlightSend;
 use recado_domain::message::Message;
 use recado_domain::provider::Provider;
 use recado_domain::reason::Reason;
-use recado_ports::ports::{DeliveryChange, DeliveryLink, Store, WriteOutcome};
+use recado_ports::ports::{DeliveryLink, Store, WriteOutcome};
 
 /// A message being sent, with what is stored of it.
 struct Sending {
@@ -301,7 +302,7 @@ pub async fn an_erased_delivery_is_known_under_both_keys_and_takes_no_status<S: 
         assert_written(store.settle_message(&sent, Some(&s.flight), Some(&link), None)).await;
         let mut keys = vec![link.key.clone()];
         keys.extend(also_theirs.then(|| theirs.clone()));
-        succeed(store.change_deliveries(&keys, DeliveryChange::Erase { expires: far_ahead() })).await;
+        erase_deliveries(store, &keys, far_ahead()).await;
         let late = StatusUpdate {
             key: theirs.clone(),
             ..status(&link, DeliveryStatus::Read)

@@ -1,6 +1,6 @@
 //! Messages that a provider accepted and WhatsApp did not acknowledge.
 
-use super::given::{assert_written, begun, claim, replied};
+use super::given::{assert_written, begun, claim, erase_deliveries, replied};
 use super::patience::{INDEX, eventually};
 use crate::builders::{Fixture, accepted, at, claimed, far_ahead, fresh};
 use crate::ports::succeed;
@@ -129,11 +129,7 @@ pub async fn what_is_not_acknowledged_in_time_is_listed_by_tenant_until_a_status
     );
     succeed(store.change_deliveries(std::slice::from_ref(&first.key), DeliveryChange::StopAwaiting)).await;
     expect(store, &of_tenant(&fixture), DUE + 1, &[&later]).await;
-    succeed(store.change_deliveries(
-        std::slice::from_ref(&later.key),
-        DeliveryChange::Erase { expires: far_ahead() },
-    ))
-    .await;
+    erase_deliveries(store, std::slice::from_ref(&later.key), far_ahead()).await;
     expect(store, &of_tenant(&fixture), DUE + 1, &[]).await;
     expect(store, &of_tenant(&other), DUE + 1, &[&theirs]).await;
 }

@@ -1,6 +1,6 @@
 //! The use of models: each committed reply adds to the sums of its tenant, agent, model and day, once.
 
-use super::given::begun;
+use super::given::{begun, erase_deliveries};
 use crate::builders::{Fixture, at, far_ahead, fresh, long_ago, out};
 use crate::ports::succeed;
 use jiff::civil::{Date, date};
@@ -14,7 +14,7 @@ use recado_domain::provider::Provider;
 use recado_domain::retention::RetentionPeriod;
 use recado_domain::turn::TurnRecord;
 use recado_domain::usage::{ModelUse, UsageSum, resolve_usage_day};
-use recado_ports::ports::{DeliveryChange, PageRequest, Store, WriteOutcome};
+use recado_ports::ports::{PageRequest, Store, WriteOutcome};
 use recado_ports::records::configuration::{find_named_entries, load_configuration, put_configuration};
 
 const DAY_MS: i64 = 86_400_000;
@@ -317,11 +317,7 @@ pub async fn neither_an_erased_message_nor_a_known_status_adds_a_charge_and_a_ne
     let charge = charged(&fixture, "meta:utility", 1);
     let erased = some_delivery(&fixture);
     succeed(store.record_status(&reached(&erased, DeliveryStatus::Sent, 1), far_ahead(), None)).await;
-    succeed(store.change_deliveries(
-        std::slice::from_ref(&erased),
-        DeliveryChange::Erase { expires: far_ahead() },
-    ))
-    .await;
+    erase_deliveries(store, std::slice::from_ref(&erased), far_ahead()).await;
     let known = reached(&some_delivery(&fixture), DeliveryStatus::Delivered, 2);
     succeed(store.record_status(&known, far_ahead(), None)).await;
     for update in [reached(&erased, DeliveryStatus::Delivered, 2), known] {
