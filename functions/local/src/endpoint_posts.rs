@@ -156,11 +156,13 @@ impl PostLoop {
     /// Reads whose events were published since the last look.
     async fn read_news(&mut self) -> PortResult<()> {
         if self.seen == EventCursor::START {
-            self.seen = self.deps.store().find_cursor(LogPlace::Newest).await?;
+            let log = self.deps.store().list_published_events(None, LogPlace::Newest, 0);
+            self.seen = log.await?.next;
             return Ok(());
         }
         loop {
-            let log = self.deps.store().list_published_events(None, self.seen, NEWS_MAX);
+            let from = LogPlace::After(self.seen);
+            let log = self.deps.store().list_published_events(None, from, NEWS_MAX);
             let page = log.await?;
             self.seen = page.next;
             let is_last = page.events.len() < NEWS_MAX;

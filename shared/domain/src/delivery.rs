@@ -196,9 +196,25 @@ pub struct Delivery {
     /// id to that of Recado's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub same_as: Option<DeliveryKey>,
+    /// `true` if the message was erased: then nothing else is known. A store keeps it in its own way.
+    #[serde(skip)]
+    pub erased: bool,
 }
 
 impl Delivery {
+    /// Makes the record of an erased message.
+    pub fn of_erased_message() -> Self {
+        Self {
+            erased: true,
+            ..Self::default()
+        }
+    }
+
+    /// Returns `true` if Recado sent the message, also if it was erased after that.
+    pub fn is_of_sent_message(&self) -> bool {
+        self.erased || self.message.is_some()
+    }
+
     /// Makes the record under the key of the provider's id that leads to the one under `key`.
     pub fn leading_to(key: &DeliveryKey) -> Self {
         Self {

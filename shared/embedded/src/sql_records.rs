@@ -205,10 +205,12 @@ impl NewestFirstQuery {
         self
     }
 
-    /// Keeps only rows whose `column` is not `value`.
-    pub(crate) fn where_not_equal(mut self, column: &'static str, value: &str) -> Self {
-        self.conditions.push(format!("{column} <> ?"));
-        self.values.push(value.to_owned().into());
+    /// Keeps only rows whose `column` is not `value`. Without a value nothing is filtered.
+    pub(crate) fn where_not_equal(mut self, column: &'static str, value: Option<&str>) -> Self {
+        if let Some(value) = value {
+            self.conditions.push(format!("{column} <> ?"));
+            self.values.push(value.to_owned().into());
+        }
         self
     }
 

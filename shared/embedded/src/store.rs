@@ -28,7 +28,7 @@ mod usage;
 
 pub(crate) use configuration::select_instance;
 pub(crate) use conversation_row::ConversationRow;
-pub(crate) use conversations::ReplyRows;
+pub(crate) use conversations::CommitRows;
 pub(crate) use dead_letters::put_newer_letter;
 pub use expiry::SweepCounts;
 pub(crate) use inbox::{

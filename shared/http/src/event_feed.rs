@@ -113,13 +113,14 @@ impl EventFeed {
             from
         } else {
             // Streams that began before this place read on from their own.
-            let newest = log.find_cursor(LogPlace::Newest).await?;
+            let newest = log.list_published_events(None, LogPlace::Newest, 0).await?.next;
             self.send_batch(newest, newest, Vec::new());
             newest
         };
         loop {
             *place = Some(from);
-            let page = log.list_published_events(None, from, BATCH_MAX).await?;
+            let page = log.list_published_events(None, LogPlace::After(from), BATCH_MAX);
+            let page = page.await?;
             let is_last = page.events.len() < BATCH_MAX;
             if page.next != from {
                 self.send_batch(from, page.next, page.events);

@@ -332,7 +332,11 @@ impl Site {
             out: None,
         };
         assert_eq!(
-            succeed(self.store.commit_message(&conversation, &message, &[])).await,
+            succeed(
+                self.store
+                    .commit_messages(&conversation, std::slice::from_ref(&message), &[])
+            )
+            .await,
             CommitOutcome::Committed
         );
         id

@@ -1,7 +1,7 @@
 //! The order in which a step is committed where records and queues lie apart.
 
 use crate::Deps;
-use crate::ports::{InboundEntry, OutboundEntry, PortResult, RecordEventOutcome};
+use crate::ports::{InboundEntry, OutboundEntry, PortResult, RecordEventOutcome, WriteOutcome};
 use crate::random_id::generate_nonce;
 use crate::step_commit::{ReplyWrite, SettlementWrite, StepCommit, StepJob, StepOutcome, StepRecords};
 use futures::stream::{self, StreamExt, TryStreamExt};
@@ -29,7 +29,7 @@ impl Deps {
                 conversation,
                 parts,
                 beside,
-            }) => store.commit_reply(conversation, parts, beside).await?.into(),
+            }) => WriteOutcome::from(store.commit_messages(conversation, parts, beside).await?).into(),
             StepRecords::Settlement(SettlementWrite {
                 message,
                 landed,

@@ -47,7 +47,7 @@ pub use crate::page::{Page, PageRequest};
 pub use crate::port_error::{PortError, PortResult, RECORD_BYTES_MAX};
 pub use crate::retry_write::WRITE_TRIES;
 pub use crate::write_outcome::{CommitOutcome, WriteOutcome};
-pub use conversations::{ConversationFilter, Conversations, EffectGuard};
+pub use conversations::{ConversationFilter, ConversationPage, Conversations, EffectGuard};
 pub use dead_queues::{DeadLetterQueues, DeadQueueMessage};
 pub use document_reader::{DocumentReader, DocumentToRead, ReadDocument, ReadingFailure};
 pub use effect_tool::{AskAnswer, CallAnswer, EffectTool, FenceAnswer, MissingEffectTool, SettlingAbility};
@@ -67,7 +67,7 @@ pub use llm::{
 };
 pub use moving::{ImportBegin, MovableRecords, MovedPage, find_used_kind};
 pub use notification_channels::{ChannelError, NotificationChannels};
-pub use outbox::{ClaimGuard, ClaimOutcome, DeliveryLink, OutboxStore};
+pub use outbox::{ClaimGuard, ClaimOutcome, DeliveryChange, DeliveryLink, NoteChange, OutboxStore};
 pub use overviews::{
     DiskSpace, OpenEvent, OpenMessage, OpenWork, Overviews, OwedAnswer, QueueDepth, QueueDepths,
     TroubledInstances, UnacknowledgedCounts, UnacknowledgedFilter, WaitingForPerson,
@@ -80,7 +80,7 @@ pub use published_events::{LogPlace, LoggedEvent, PublishedEvents, PublishedPage
 pub use push_ticket::PushTicket;
 pub use queues::{InboundEntry, OutboundEntry, Queues};
 pub use record_indexes::{CorrelatedRecords, OverdueWork};
-pub use record_removal::{DELETED_MESSAGES_MAX, EventOwners, RecordRemoval};
+pub use record_removal::{DELETED_MESSAGES_MAX, DeletedPart, EventOwners, RecordRemoval};
 pub use search_words::SearchWords;
 pub use secrets::Secrets;
 pub use system::System;

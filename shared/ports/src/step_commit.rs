@@ -31,7 +31,7 @@ pub enum StepRecords<'a> {
     Events(&'a [InboundJob]),
     /// An inbound message, as [`crate::ports::Inbox::store_inbound`] stores it.
     Inbound(InboundWrite<'a>),
-    /// A reply, as [`crate::ports::Conversations::commit_reply`] stores it.
+    /// A reply, as [`crate::ports::Conversations::commit_messages`] stores it.
     Reply(ReplyWrite<'a>),
     /// A message that has left, as [`crate::ports::OutboxStore::settle_message`] stores it.
     Settlement(SettlementWrite<'a>),

@@ -26,3 +26,12 @@ pub enum CommitOutcome {
     /// Of the writes beside the record, the conditions of those at these places did not hold: nothing was written.
     Refused(Vec<usize>),
 }
+
+impl From<CommitOutcome> for WriteOutcome {
+    fn from(committed: CommitOutcome) -> Self {
+        match committed {
+            CommitOutcome::Committed => Self::Written,
+            CommitOutcome::Conflict | CommitOutcome::Refused(_) => Self::Conflict,
+        }
+    }
+}

@@ -10,7 +10,7 @@ use recado_domain::ids::TenantId;
 use recado_domain::published_event::{DEFAULT_EVENT_RETENTION, EventCursor, PublishedEvent};
 use recado_dynamo_simulation::{Dynamo, Fault, Hooks, Options};
 use recado_pipeline::ports::{
-    Conversations, DeliveryLink, LoggedEvent, OutboxStore, PublishedEvents, RecordRemoval,
+    Conversations, DeliveryLink, LogPlace, LoggedEvent, OutboxStore, PublishedEvents, RecordRemoval,
 };
 use recado_testkit::builders::{Fixture, claimed, far_ahead, out};
 use std::collections::BTreeSet;
@@ -51,9 +51,15 @@ async fn publish_until_taken(store: &Store, changes: &[StreamRecord]) -> Publish
 async fn answer_a_message(store: &Store, fixture: &Fixture) {
     let mut conversation = fixture.conversation(1);
     let message = fixture.inbound(&mut conversation, &fixture.job());
-    let _ = store.commit_message(&conversation, &message, &[]).await.unwrap();
+    let _ = store
+        .commit_messages(&conversation, std::slice::from_ref(&message), &[])
+        .await
+        .unwrap();
     let reply = fixture.reply(&mut conversation);
-    let _ = store.commit_message(&conversation, &reply, &[]).await.unwrap();
+    let _ = store
+        .commit_messages(&conversation, std::slice::from_ref(&reply), &[])
+        .await
+        .unwrap();
     let (mut sent, flight) = claimed(&reply);
     let _ = store.claim_message(&sent, None, &flight).await.unwrap();
     out(&mut sent).mark_sent(Timestamp::now(), None).unwrap();
@@ -89,7 +95,10 @@ const TOLD: usize = 5;
 async fn read(store: &Store, tenant: Option<&TenantId>, limit: usize) -> Vec<LoggedEvent> {
     let (mut after, mut found) = (EventCursor::START, Vec::new());
     loop {
-        let page = store.list_published_events(tenant, after, limit).await.unwrap();
+        let page = store
+            .list_published_events(tenant, LogPlace::After(after), limit)
+            .await
+            .unwrap();
         assert!(page.next >= after && page.events.len() <= limit);
         after = page.next;
         if page.events.is_empty() {
@@ -205,7 +214,10 @@ async fn a_reader_misses_nothing_that_shards_publish_at_once_record_by_record() 
     let following = async {
         let (mut after, mut seen) = (EventCursor::START, Vec::new());
         while seen.len() < TOLD * fixtures.len() {
-            let page = store.list_published_events(None, after, 3).await.unwrap();
+            let page = store
+                .list_published_events(None, LogPlace::After(after), 3)
+                .await
+                .unwrap();
             assert!(page.events.iter().all(|logged| logged.cursor > after));
             after = page.next;
             seen.extend(page.events);

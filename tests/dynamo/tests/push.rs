@@ -95,7 +95,10 @@ async fn publishing_says_who_listens_at_the_price_that_it_has_where_nobody_does(
         let known = dynamo.changes(None, 1_000).unwrap().0.len();
         let mut conversation = fixture.conversation(1);
         let message = fixture.inbound(&mut conversation, &fixture.job());
-        let _ = store.commit_message(&conversation, &message, &[]).await.unwrap();
+        let _ = store
+            .commit_messages(&conversation, std::slice::from_ref(&message), &[])
+            .await
+            .unwrap();
         let changes = dynamo.changes(None, 1_000).unwrap().0.split_off(known);
         let before = dynamo.requests();
         let published = store.publish_changes(&changes, DEFAULT_EVENT_RETENTION).await;

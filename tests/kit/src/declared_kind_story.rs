@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use recado_domain::ids::TenantId;
 use recado_domain::moving::{MovedRecord, RecordKind};
 use recado_domain::published_event::{EventCursor, PublishedEvent};
-use recado_ports::ports::{MovableRecords, PageRequest, Store, System};
+use recado_ports::ports::{LogPlace, MovableRecords, PageRequest, Store, System};
 use recado_ports::table::{
     Key, Kind, Lead, Partition, Query, Record, SaveOutcome, Versioned, find_led, find_record,
     find_with_version, list_records, put_record, save_record,
@@ -136,7 +136,8 @@ async fn hand_on<S: Store>(store: &S, badge: &Badge, holder: &str) -> Badge {
 }
 
 async fn count_published<S: Store>(store: &S, tenant: &TenantId) -> usize {
-    let page = succeed(store.list_published_events(Some(tenant), EventCursor::START, 100)).await;
+    let page =
+        succeed(store.list_published_events(Some(tenant), LogPlace::After(EventCursor::START), 100)).await;
     page.events.len()
 }
 

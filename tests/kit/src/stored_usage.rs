@@ -7,7 +7,7 @@ use recado_domain::conversation::Conversation;
 use recado_domain::message::TokenUsage;
 use recado_domain::retention::RetentionPeriod;
 use recado_domain::turn::TurnRecord;
-use recado_ports::ports::{Store, WriteOutcome};
+use recado_ports::ports::{CommitOutcome, Store};
 
 /// Commits a reply that was written by `model` at `now`. What it used is added to the sums of the day.
 pub async fn store_used_reply<S: Store>(
@@ -50,6 +50,6 @@ pub async fn store_kept_use<S: Store>(
         usage_kept: kept,
         tools: Vec::new(),
     });
-    let written = succeed(store.commit_reply(conversation, &[reply], &[])).await;
-    assert_eq!(written, WriteOutcome::Written);
+    let written = succeed(store.commit_messages(conversation, &[reply], &[])).await;
+    assert_eq!(written, CommitOutcome::Committed);
 }

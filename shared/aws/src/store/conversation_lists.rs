@@ -12,9 +12,7 @@ use futures::future::try_join_all;
 use recado_domain::config::Instance;
 use recado_domain::conversation::Conversation;
 use recado_domain::ids::{ConversationId, InstanceId, TenantId};
-use recado_ports::ports::{
-    ConversationFilter, InstanceName, Page, PageRequest, PortError, PortResult, System,
-};
+use recado_ports::ports::{ConversationFilter, InstanceName, Page, PageRequest, PortResult, System};
 use recado_ports::table::{Record, Table};
 use std::collections::BTreeMap;
 
@@ -41,20 +39,24 @@ fn matches_filter(filter: &ConversationFilter, conversation: &Conversation) -> b
             .is_none_or(|instance| *instance == conversation.instance)
         && filter.mode.is_none_or(|mode| mode == conversation.mode)
         && filter.matches_label(conversation)
-        && conversation
-            .listed_status()
-            .is_some_and(|status| filter.status.is_none_or(|wanted| wanted == status))
+        && match conversation.listed_status() {
+            Some(status) => !filter.unlisted && filter.status.is_none_or(|wanted| wanted == status),
+            None => filter.unlisted,
+        }
 }
 
 impl<A: System> DynamoStore<A> {
-    /// Reads a page of conversations.
+    /// Reads a page of conversations. A search by words finds none.
     pub(super) async fn read_conversation_list(
         &self,
         filter: &ConversationFilter,
         request: &PageRequest,
     ) -> PortResult<Page<Conversation>> {
         if filter.text.is_some() || filter.contact.is_some() {
-            return Err(PortError::invalid(WHAT, "this store searches no words"));
+            return Ok(Page {
+                items: Vec::new(),
+                next_cursor: None,
+            });
         }
         let tenant = match (&filter.tenant, &filter.instance) {
             (Some(tenant), _) => Some(tenant.clone()),
@@ -82,6 +84,7 @@ impl<A: System> DynamoStore<A> {
         request: &PageRequest,
     ) -> PortResult<Page<Conversation>> {
         let keys = match &filter.instance {
+            _ if filter.unlisted => vec![keys::unlisted_list_key(tenant)],
             Some(instance) => vec![keys::conversation_list_key(tenant, instance)],
             None => keys::tenant_conversation_list_keys(tenant),
         };

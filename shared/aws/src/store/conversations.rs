@@ -9,7 +9,6 @@ use super::table_port::to_action;
 use super::transaction::TransactionAction;
 use super::usage::{add_usage_of_reply, add_usage_to_sum};
 use async_trait::async_trait;
-use jiff::Timestamp;
 use recado_domain::conversation::Conversation;
 use recado_domain::identity::IdentityKey;
 use recado_domain::ids::{ConversationId, MessageId, Ordinal, ThreadId};
@@ -19,8 +18,8 @@ use recado_domain::revision::is_first_write;
 use recado_domain::typing::{TYPING_SIGN_KEPT, TypingSign};
 use recado_domain::usage::UsageSum;
 use recado_ports::ports::{
-    CommitOutcome, ConversationFilter, Conversations, EffectGuard, OutboxStore, Page, PageRequest, PortError,
-    PortResult, System, WriteOutcome,
+    CommitOutcome, ConversationFilter, ConversationPage, Conversations, EffectGuard, OutboxStore, Page,
+    PageRequest, PortError, PortResult, System, WriteOutcome,
 };
 use recado_ports::table::{Refusal, Version, Write, WriteResult};
 use std::collections::BTreeMap;
@@ -221,16 +220,17 @@ impl<A: System> Conversations for DynamoStore<A> {
         })
     }
 
-    async fn commit_message(
+    async fn commit_messages(
         &self,
         conversation: &Conversation,
-        message: &Message,
+        messages: &[Message],
         beside: &[Write],
     ) -> PortResult<CommitOutcome> {
-        const WHAT: &str = "committing a message";
-        let mut actions = commit_actions(WHAT, conversation, std::slice::from_ref(message))?;
+        const WHAT: &str = "committing messages";
+        let mut actions = commit_actions(WHAT, conversation, messages)?;
         let first = actions.len();
         actions.extend(self.build_table_actions(beside));
+        actions.extend(add_usage_of_reply(messages, conversation.id.thread_id()));
         let written = self.table.run_transaction(WHAT, actions).await;
         self.forget_table_items(beside);
         let Err(failed) = written? else {
@@ -241,24 +241,6 @@ impl<A: System> Conversations for DynamoStore<A> {
             CommitOutcome::Conflict
         } else {
             CommitOutcome::Refused(refused)
-        })
-    }
-
-    async fn commit_reply(
-        &self,
-        conversation: &Conversation,
-        parts: &[Message],
-        beside: &[Write],
-    ) -> PortResult<WriteOutcome> {
-        const WHAT: &str = "committing a reply";
-        let mut actions = commit_actions(WHAT, conversation, parts)?;
-        actions.extend(self.build_table_actions(beside));
-        actions.extend(add_usage_of_reply(parts, conversation.id.thread_id()));
-        let written = self.table.run_transaction(WHAT, actions).await;
-        self.forget_table_items(beside);
-        Ok(match written? {
-            Ok(()) => WriteOutcome::Written,
-            Err(_) => WriteOutcome::Conflict,
         })
     }
 
@@ -282,12 +264,10 @@ impl<A: System> Conversations for DynamoStore<A> {
         &self,
         filter: &ConversationFilter,
         page: &PageRequest,
-    ) -> PortResult<Page<Conversation>> {
-        self.read_conversation_list(filter, page).await
-    }
-
-    async fn find_searched_time(&self) -> PortResult<Option<Timestamp>> {
-        Ok(None)
+    ) -> PortResult<ConversationPage> {
+        self.read_conversation_list(filter, page)
+            .await
+            .map(ConversationPage::from)
     }
 
     async fn list_messages(&self, id: &ConversationId, page: &PageRequest) -> PortResult<Page<Message>> {

@@ -161,6 +161,7 @@ pub(super) fn early_condition(early: Option<&Delivery>) -> Expression {
 /// Decodes the record of a delivery. Its status is computed from the stored times.
 pub(super) fn parse_delivery(what: &'static str, item: &Item) -> PortResult<Delivery> {
     let mut delivery: Delivery = item::decode_record(what, item)?;
+    delivery.erased = item.contains_key(ERASED);
     delivery.recompute_status();
     Ok(delivery)
 }
@@ -340,21 +341,22 @@ impl<A: System> DynamoStore<A> {
         Ok(())
     }
 
-    /// Returns a delivery; `None` if it does not exist, is expired or was erased.
+    /// Notes in place of a delivery that it was erased.
+    pub(super) async fn erase_delivery(&self, key: &DeliveryKey, expires: Timestamp) -> PortResult<()> {
+        let item = Item::from([
+            (ERASED.to_owned(), AttributeValue::Bool(true)),
+            ("ttl".to_owned(), number_attribute(expires.as_second())),
+        ]);
+        let item = TableKey::for_delivery(key).into_item(item);
+        let _unconditional = self.table.put_record("erasing a delivery", item, None).await?;
+        Ok(())
+    }
+
+    /// Returns a delivery; `None` if it does not exist or is expired.
     pub(super) async fn read_delivery(&self, key: &DeliveryKey) -> PortResult<Option<Delivery>> {
         const WHAT: &str = "reading a delivery";
         let found = self.get_settled_delivery(WHAT, key).await?;
-        let found = found.filter(|item| !item.contains_key(ERASED));
         found.map(|item| parse_delivery(WHAT, &item)).transpose()
-    }
-
-    /// Returns whether Recado sent the message of a key.
-    pub(super) async fn was_message_sent(&self, key: &DeliveryKey) -> PortResult<bool> {
-        const WHAT: &str = "looking for a sent message";
-        let Some(found) = self.get_settled_delivery(WHAT, key).await? else {
-            return Ok(false);
-        };
-        Ok(found.contains_key(ERASED) || parse_delivery(WHAT, &found)?.message.is_some())
     }
 
     /// Returns many deliveries, in the order of `keys`.

@@ -21,7 +21,8 @@ use recado_domain::millis::add_duration;
 use recado_domain::outbox::{Outbox, OutboxState};
 use recado_domain::usage::UsageSum;
 use recado_ports::ports::{
-    ClaimGuard, ClaimOutcome, DeliveryLink, OutboxStore, PortError, PortResult, System, WriteOutcome,
+    ClaimGuard, ClaimOutcome, DeliveryChange, DeliveryLink, NoteChange, OutboxStore, PortError, PortResult,
+    System, WriteOutcome,
 };
 use std::collections::BTreeSet;
 
@@ -121,6 +122,19 @@ fn earlier_parts(open: &[Message]) -> BTreeSet<(ConversationId, Ordinal)> {
         earlier.remove(&(message.conversation.clone(), message.ordinal));
     }
     earlier
+}
+
+impl<A: System> DynamoStore<A> {
+    /// Writes the note of an in-flight send in place of the stored one.
+    async fn replace_note(&self, key: TableKey, flight: &InFlightSend) -> PortResult<bool> {
+        const WHAT: &str = "erasing a note";
+        let mut note = item::encode_record(WHAT, flight)?;
+        let kept = add_duration(flight.claimed_at, InFlightSend::RETENTION);
+        note.insert("ttl".to_owned(), number_attribute(kept.as_second()));
+        let exists = Expression::new("attribute_exists(#pk)");
+        let replaced = self.table.put_record(WHAT, key.into_item(note), Some(exists));
+        Ok(replaced.await?.is_ok())
+    }
 }
 
 #[async_trait]
@@ -274,13 +288,16 @@ impl<A: System> OutboxStore for DynamoStore<A> {
         Ok(item::decode_readable(WHAT, &found))
     }
 
-    async fn record_echo(
+    async fn change_in_flight(
         &self,
         instance: &InstanceId,
         flight: &InFlightSend,
-        id: &str,
-        echo: Echo,
+        change: NoteChange<'_>,
     ) -> PortResult<bool> {
+        let key = TableKey::for_in_flight(instance, flight);
+        let NoteChange::Echo(id, echo) = change else {
+            return self.replace_note(key, flight).await;
+        };
         // The same id may be stored already, by an earlier attempt of this request or by another worker: that counts as
         // success.
         let (field, first) = match echo {
@@ -294,7 +311,6 @@ impl<A: System> OutboxStore for DynamoStore<A> {
             ),
         };
         let change = UpdateChange::default().set_value(field, text_attribute(id));
-        let key = TableKey::for_in_flight(instance, flight);
         let recorded = self.table.update_record(
             "noting an echo",
             key,
@@ -314,16 +330,18 @@ impl<A: System> OutboxStore for DynamoStore<A> {
         self.record_told_status(update, expires, charge).await
     }
 
-    async fn stop_awaiting(&self, key: &DeliveryKey) -> PortResult<()> {
-        self.end_wait(key).await
+    async fn change_deliveries(&self, keys: &[DeliveryKey], change: DeliveryChange) -> PortResult<()> {
+        for key in keys {
+            match change {
+                DeliveryChange::StopAwaiting => self.end_wait(key).await?,
+                DeliveryChange::Erase { expires } => self.erase_delivery(key, expires).await?,
+            }
+        }
+        Ok(())
     }
 
     async fn find_delivery(&self, key: &DeliveryKey) -> PortResult<Option<Delivery>> {
         self.read_delivery(key).await
-    }
-
-    async fn is_sent_message(&self, key: &DeliveryKey) -> PortResult<bool> {
-        self.was_message_sent(key).await
     }
 
     async fn find_deliveries(&self, keys: &[DeliveryKey]) -> PortResult<Vec<Option<Delivery>>> {

@@ -67,6 +67,19 @@ impl<A: System> DynamoStore<A> {
         self.delete_found(copies).await?;
         self.delete_found(found).await
     }
+
+    /// Returns the place behind which the events from a place on lie. Before a time it may be a minute early: numbers tell when events
+    /// were published, by the clock of a function.
+    async fn find_place(&self, from: LogPlace) -> PortResult<EventCursor> {
+        let since = match from {
+            LogPlace::After(cursor) => return Ok(cursor),
+            LogPlace::Before(since) => Some(since),
+            LogPlace::Newest => None,
+        };
+        let newest = self.find_newest_number().await?;
+        let first = since.map(|since| number_of_time(add_duration(since, -CLOCKS_DIFFER)));
+        Ok(first.map_or(newest, |first| newest.min(EventCursor(first.0.saturating_sub(1)))))
+    }
 }
 
 #[async_trait]
@@ -74,11 +87,15 @@ impl<A: System> PublishedEvents for DynamoStore<A> {
     async fn list_published_events(
         &self,
         tenant: Option<&TenantId>,
-        after: EventCursor,
+        from: LogPlace,
         limit: usize,
     ) -> PortResult<PublishedPage> {
         const WHAT: &str = "listing published events";
         let now = self.table.system.now();
+        let after = self.find_place(from).await?;
+        if limit == 0 {
+            return Ok(PublishedPage::end_at(after));
+        }
         // Lower places need no look at the head: whatever is published from now on has a higher number.
         if after > number_of_time(now) && after > self.find_newest_number().await? {
             return Err(PortError::invalid(WHAT, "the place is ahead of the log"));
@@ -99,15 +116,5 @@ impl<A: System> PublishedEvents for DynamoStore<A> {
         events.truncate(limit);
         let next = events.last().map_or(after, |last: &LoggedEvent| last.cursor);
         Ok(PublishedPage { events, next })
-    }
-
-    /// Returns a place. Before a time it may be a minute early: numbers tell when events were published, by the clock of a function.
-    async fn find_cursor(&self, place: LogPlace) -> PortResult<EventCursor> {
-        let newest = self.find_newest_number().await?;
-        let LogPlace::Before(since) = place else {
-            return Ok(newest);
-        };
-        let first = number_of_time(add_duration(since, -CLOCKS_DIFFER));
-        Ok(newest.min(EventCursor(first.0.saturating_sub(1))))
     }
 }

@@ -1,8 +1,7 @@
 use super::DynamoStore;
 use super::conversations::follows_stored;
-use super::deliveries::ERASED;
 use super::expression::Expression;
-use super::item::{self, Item};
+use super::item;
 use super::keys::{self, TableKey};
 use super::overviews::{INSTANCES_AT_ONCE, events_of_instances};
 use super::records;
@@ -10,22 +9,57 @@ use super::table::RecordQuery;
 use super::tenant_records::list_parts;
 use super::transaction::TransactionAction;
 use async_trait::async_trait;
-use aws_sdk_dynamodb::types::AttributeValue;
 use futures::future::try_join_all;
 use jiff::Timestamp;
 use recado_domain::config::Instance;
 use recado_domain::conversation::Conversation;
-use recado_domain::delivery::DeliveryKey;
 use recado_domain::event::{EventRecord, EventState};
-use recado_domain::ids::{ConversationId, InstanceId, TenantId};
-use recado_domain::instance::InFlightSend;
+use recado_domain::ids::{ConversationId, TenantId};
 use recado_domain::message::Message;
-use recado_domain::millis::add_duration;
-use recado_ports::ports::{EventOwners, PortError, PortResult, RecordRemoval, System, WriteOutcome};
+use recado_ports::ports::{
+    DeletedPart, EventOwners, PortError, PortResult, RecordRemoval, System, WriteOutcome,
+};
 use std::collections::BTreeSet;
 
 /// The number of FIFO groups whose events one query finds. A condition has 100 values at most.
 const GROUPS_AT_ONCE: usize = 50;
+
+/// Returns the actions that write a conversation and delete messages of it.
+fn message_deletions(
+    what: &'static str,
+    conversation: &Conversation,
+    messages: &[Message],
+) -> PortResult<Vec<TransactionAction>> {
+    let mut actions = vec![
+        TransactionAction::Put(
+            records::conversation_item(what, conversation)?,
+            Some(follows_stored(conversation)),
+        ),
+        TransactionAction::Put(records::retention_item(conversation), None),
+    ];
+    for message in messages {
+        let (id, ordinal) = (&message.conversation, message.ordinal);
+        actions.push(TransactionAction::Delete(
+            TableKey::for_message(id, ordinal),
+            None,
+        ));
+        if message.out.is_some() {
+            let open = TableKey::for_open_message(id, ordinal);
+            actions.push(TransactionAction::Delete(open, None));
+        }
+    }
+    Ok(actions)
+}
+
+/// Returns the actions that delete the record of a conversation.
+fn record_deletions(conversation: &Conversation) -> Vec<TransactionAction> {
+    let as_read =
+        Expression::new("attribute_not_exists(#pk) OR #rev = :rev").with_number(":rev", conversation.rev);
+    vec![
+        TransactionAction::Delete(TableKey::for_conversation(&conversation.id), Some(as_read)),
+        TransactionAction::Delete(TableKey::for_retention(&conversation.id), None),
+    ]
+}
 
 impl<A: System> DynamoStore<A> {
     /// Reads the pending events that `theirs` lets through. The index holds each event's job, so that the database leaves the
@@ -123,48 +157,19 @@ impl<A: System> RecordRemoval for DynamoStore<A> {
         Ok(found.iter().map(id).filter_map(item::keep_readable).collect())
     }
 
-    async fn delete_messages(
+    async fn delete_part_of(
         &self,
         conversation: &Conversation,
-        messages: &[Message],
+        part: DeletedPart<'_>,
     ) -> PortResult<WriteOutcome> {
-        const WHAT: &str = "deleting messages";
-        let mut actions = vec![
-            TransactionAction::Put(
-                records::conversation_item(WHAT, conversation)?,
-                Some(follows_stored(conversation)),
-            ),
-            TransactionAction::Put(records::retention_item(conversation), None),
-        ];
-        for message in messages {
-            let (id, ordinal) = (&message.conversation, message.ordinal);
-            actions.push(TransactionAction::Delete(
-                TableKey::for_message(id, ordinal),
-                None,
-            ));
-            if message.out.is_some() {
-                let open = TableKey::for_open_message(id, ordinal);
-                actions.push(TransactionAction::Delete(open, None));
+        let (what, actions) = match part {
+            DeletedPart::Messages(messages) => {
+                const WHAT: &str = "deleting messages";
+                (WHAT, message_deletions(WHAT, conversation, messages)?)
             }
-        }
-        Ok(match self.table.run_transaction(WHAT, actions).await? {
-            Ok(()) => WriteOutcome::Written,
-            Err(_) => WriteOutcome::Conflict,
-        })
-    }
-
-    async fn delete_conversation(&self, conversation: &Conversation) -> PortResult<WriteOutcome> {
-        let as_read =
-            Expression::new("attribute_not_exists(#pk) OR #rev = :rev").with_number(":rev", conversation.rev);
-        let actions = vec![
-            TransactionAction::Delete(TableKey::for_conversation(&conversation.id), Some(as_read)),
-            TransactionAction::Delete(TableKey::for_retention(&conversation.id), None),
-        ];
-        let deleted = self
-            .table
-            .run_transaction("deleting a conversation", actions)
-            .await?;
-        Ok(match deleted {
+            DeletedPart::Record => ("deleting a conversation", record_deletions(conversation)),
+        };
+        Ok(match self.table.run_transaction(what, actions).await? {
             Ok(()) => WriteOutcome::Written,
             Err(_) => WriteOutcome::Conflict,
         })
@@ -177,50 +182,9 @@ impl<A: System> RecordRemoval for DynamoStore<A> {
         }
     }
 
-    async fn erase_deliveries(&self, keys: &[DeliveryKey], expires: Timestamp) -> PortResult<()> {
-        for key in keys {
-            let item = Item::from([
-                (ERASED.to_owned(), AttributeValue::Bool(true)),
-                ("ttl".to_owned(), item::number_attribute(expires.as_second())),
-            ]);
-            let item = TableKey::for_delivery(key).into_item(item);
-            let _unconditional = self.table.put_record("erasing a delivery", item, None).await?;
-        }
-        Ok(())
-    }
-
-    async fn replace_in_flight(&self, instance: &InstanceId, erased: &InFlightSend) -> PortResult<()> {
-        const WHAT: &str = "erasing a note";
-        let mut note = item::encode_record(WHAT, erased)?;
-        let kept = add_duration(erased.claimed_at, InFlightSend::RETENTION);
-        note.insert("ttl".to_owned(), item::number_attribute(kept.as_second()));
-        let note = TableKey::for_in_flight(instance, erased).into_item(note);
-        let exists = Expression::new("attribute_exists(#pk)");
-        let _gone = self.table.put_record(WHAT, note, Some(exists)).await?;
-        Ok(())
-    }
-
     /// Nothing is left to do: the table has no files of ours.
     async fn overwrite_deleted(&self) -> PortResult<()> {
         Ok(())
-    }
-
-    async fn list_unlisted_conversations(
-        &self,
-        tenant: &TenantId,
-        limit: usize,
-    ) -> PortResult<Vec<Conversation>> {
-        const WHAT: &str = "listing unlisted conversations";
-        let query = RecordQuery {
-            index: Some("lists"),
-            keys: Expression::new("#list_key = :key").with_text(":key", keys::unlisted_list_key(tenant)),
-            filter: None,
-            reverse: false,
-            limit: Some(limit),
-        };
-        let found = self.table.query_records(WHAT, &query).await?;
-        let parsed = found.iter().map(|item| records::parse_conversation(WHAT, item));
-        Ok(parsed.filter_map(item::keep_readable).collect())
     }
 
     async fn delete_tenant_records(

@@ -7,10 +7,10 @@ use super::tenant_key::TenantKey;
 use crate::Embedded;
 use crate::db_error::DbError;
 use crate::sql_records::{encode_json, millis_after};
-use crate::store::{InboundRows, ReplyRows, Settlement};
+use crate::store::{CommitRows, InboundRows, Settlement};
 use jiff::Timestamp;
 use recado_domain::dead_letter::QueueName;
-use recado_ports::ports::PortResult;
+use recado_ports::ports::{PortResult, WriteOutcome};
 use recado_ports::step_commit::{StepCommit, StepJob, StepOutcome, StepRecords};
 use recado_ports::table::Kind;
 use rusqlite::Connection;
@@ -26,7 +26,7 @@ struct StepRows {
 
 enum RecordRows {
     Inbound(Box<InboundRows>),
-    Reply(Box<ReplyRows>),
+    Reply(Box<CommitRows>),
     Settlement(Box<Settlement>),
 }
 
@@ -59,7 +59,7 @@ impl StepRows {
     ) -> Result<StepOutcome, DbError> {
         let outcome = match &self.records {
             RecordRows::Inbound(rows) => rows.write_rows(connection, now)?.into(),
-            RecordRows::Reply(rows) => rows.write_rows(connection, kinds, now)?.into(),
+            RecordRows::Reply(rows) => WriteOutcome::from(rows.write_rows(connection, kinds, now)?).into(),
             RecordRows::Settlement(settlement) => settlement.write_settlement(connection, now)?.into(),
         };
         if outcome == StepOutcome::Committed {
@@ -89,7 +89,7 @@ impl Embedded {
                 (rows, &[QueueName::Inbound, QueueName::Turns])
             }
             StepRecords::Reply(reply) => {
-                let rows = ReplyRows::from_reply(reply.conversation, reply.parts, reply.beside);
+                let rows = CommitRows::from_messages(reply.conversation, reply.parts, reply.beside);
                 let rows = RecordRows::Reply(Box::new(rows.map_err(faulted)?));
                 (rows, &[QueueName::Turns, QueueName::Outbound])
             }

@@ -19,8 +19,8 @@ use recado_domain::message::Message;
 use recado_domain::typing::TypingSign;
 use recado_domain::usage::{UsageSum, usage_of_reply};
 use recado_ports::ports::{
-    CommitOutcome, ConversationFilter, Conversations, EffectGuard, Page, PageRequest, PortResult,
-    SearchWords, WriteOutcome,
+    CommitOutcome, ConversationFilter, ConversationPage, Conversations, EffectGuard, Page, PageRequest,
+    PortResult, SearchWords, WriteOutcome,
 };
 use recado_ports::table::{Kind, Write, WriteResult};
 use rusqlite::{Connection, OptionalExtension, params};
@@ -137,84 +137,62 @@ pub(super) fn update_row(
     Ok(WriteOutcome::Written)
 }
 
-/// Writes a new message with its conversation, and makes the writes beside them, of these kinds. A refused one is reported before a
-/// changed conversation: a client that repeats its request meets both.
-fn commit_message_row(
-    connection: &Connection,
-    conversation: &ConversationRow,
-    message: &MessageRow,
-    (beside, kinds): (&[Write], &[Kind]),
-    now: Timestamp,
-) -> Result<CommitOutcome, DbError> {
-    let refused = find_refused(connection, beside, now)?;
-    if !refused.is_empty() {
-        return Ok(CommitOutcome::Refused(refused));
-    }
-    let (Some(conversation), Some(message)) = (
-        conversation.check_stored(connection)?,
-        message.check_new(connection)?,
-    ) else {
-        return Ok(CommitOutcome::Conflict);
-    };
-    conversation.write_row(connection, now)?;
-    message.write_row(connection, now)?;
-    make_writes(connection, beside, kinds, now)?;
-    Ok(CommitOutcome::Committed)
-}
-
-/// The rows of a reply.
-pub(crate) struct ReplyRows {
+/// The rows of new messages and of their conversation.
+pub(crate) struct CommitRows {
     conversation: ConversationRow,
-    parts: Vec<MessageRow>,
+    messages: Vec<MessageRow>,
     /// The writes of the table that are made beside them.
     beside: Vec<Write>,
-    /// The use of models by the reply, for the sums.
+    /// The use of models by a reply, for the sums.
     usage: Vec<UsageSum>,
 }
 
-impl ReplyRows {
-    pub(crate) fn from_reply(
+impl CommitRows {
+    pub(crate) fn from_messages(
         conversation: &Conversation,
-        parts: &[Message],
+        messages: &[Message],
         beside: &[Write],
     ) -> Result<Self, DbError> {
         Ok(Self {
             conversation: ConversationRow::from_conversation(conversation)?,
-            parts: parts
+            messages: messages
                 .iter()
                 .map(MessageRow::from_message)
                 .collect::<Result<_, _>>()?,
             beside: beside.to_vec(),
-            usage: usage_of_reply(parts),
+            usage: usage_of_reply(messages),
         })
     }
 
+    /// Writes the rows, and makes the writes beside them, of these kinds. A refused one is reported before a changed conversation: a
+    /// client that repeats its request meets both.
     pub(crate) fn write_rows(
         &self,
         connection: &Connection,
         kinds: &[Kind],
         now: Timestamp,
-    ) -> Result<WriteOutcome, DbError> {
-        let Some(conversation) = self.conversation.check_stored(connection)? else {
-            return Ok(WriteOutcome::Conflict);
-        };
-        if !find_refused(connection, &self.beside, now)?.is_empty() {
-            return Ok(WriteOutcome::Conflict);
+    ) -> Result<CommitOutcome, DbError> {
+        let refused = find_refused(connection, &self.beside, now)?;
+        if !refused.is_empty() {
+            return Ok(CommitOutcome::Refused(refused));
         }
-        let parts = self.parts.iter().map(|part| part.check_new(connection));
-        let parts: Option<Vec<_>> = parts.collect::<Result<_, _>>()?;
-        let Some(parts) = parts else {
-            return Ok(WriteOutcome::Conflict);
+        let Some(conversation) = self.conversation.check_stored(connection)? else {
+            return Ok(CommitOutcome::Conflict);
+        };
+        let messages = self.messages.iter().map(|message| message.check_new(connection));
+        let messages: Option<Vec<_>> = messages.collect::<Result<_, _>>()?;
+        let Some(messages) = messages else {
+            return Ok(CommitOutcome::Conflict);
         };
         conversation.write_row(connection, now)?;
-        for part in &parts {
-            part.write_row(connection, now)?;
+        for message in &messages {
+            message.write_row(connection, now)?;
         }
         for sum in &self.usage {
             add_usage_to_sum(connection, sum)?;
         }
         make_writes(connection, &self.beside, kinds, now)?;
-        Ok(WriteOutcome::Written)
+        Ok(CommitOutcome::Committed)
     }
 }
 
@@ -278,30 +256,14 @@ impl Conversations for Embedded {
         .await
     }
 
-    async fn commit_message(
+    async fn commit_messages(
         &self,
         conversation: &Conversation,
-        message: &Message,
+        messages: &[Message],
         beside: &[Write],
     ) -> PortResult<CommitOutcome> {
-        let conversation = ConversationRow::from_conversation(conversation)
-            .map_err(|fault| fault.into_port_error("commit"))?;
-        let row = MessageRow::from_message(message).map_err(|fault| fault.into_port_error("commit"))?;
-        let (beside, kinds, now) = (beside.to_vec(), self.known_kinds(), self.current_time());
-        self.run_write("commit", move |c| {
-            commit_message_row(c, &conversation, &row, (&beside, kinds), now)
-        })
-        .await
-    }
-
-    async fn commit_reply(
-        &self,
-        conversation: &Conversation,
-        parts: &[Message],
-        beside: &[Write],
-    ) -> PortResult<WriteOutcome> {
-        const WHAT: &str = "commit_reply";
-        let rows = ReplyRows::from_reply(conversation, parts, beside);
+        const WHAT: &str = "commit";
+        let rows = CommitRows::from_messages(conversation, messages, beside);
         let rows = rows.map_err(|fault| fault.into_port_error(WHAT))?;
         let (kinds, now) = (self.known_kinds(), self.current_time());
         self.run_write(WHAT, move |c| rows.write_rows(c, kinds, now))
@@ -324,30 +286,34 @@ impl Conversations for Embedded {
         &self,
         filter: &ConversationFilter,
         page: &PageRequest,
-    ) -> PortResult<Page<Conversation>> {
-        let (filter, page) = (filter.clone(), page.clone());
+    ) -> PortResult<ConversationPage> {
+        let (filter, page, now) = (filter.clone(), page.clone(), self.current_time());
         let write_query = |words: &SearchWords| write_match_query(words, filter.tenant.as_ref());
         let by_text = filter.text.as_ref().map(write_query);
         let by_contact = filter.contact.as_ref().map(write_query);
+        let is_search = by_text.is_some() || by_contact.is_some();
+        let unlisted = filter.unlisted.then_some(UNLISTED);
+        let seen = (!filter.unlisted).then_some(UNLISTED);
         let work = move |c: &Connection| {
-            NewestFirstQuery::for_table("conversations", "last_at", &page)?
+            // Read first: what is indexed meanwhile is not promised.
+            let searched_until = is_search.then(|| select_covered_time(c, now)).transpose()?;
+            let found: Page<Conversation> = NewestFirstQuery::for_table("conversations", "last_at", &page)?
                 .where_equal("tenant", filter.tenant.as_ref().map(TenantId::as_str))
                 .where_equal("instance", filter.instance.as_ref().map(InstanceId::as_str))
                 .where_equal("mode", filter.mode.map(mode_name))
                 .where_equal("status", filter.status.map(status_name))
-                .where_not_equal("status", UNLISTED)
+                .where_equal("status", unlisted)
+                .where_not_equal("status", seen)
                 .where_id_in(IDS_BY_LABEL, filter.label.as_ref().map(ConversationLabel::as_str))
                 .where_id_in(IDS_BY_WORDS, by_text.as_deref())
                 .where_id_in(IDS_BY_CONTACT, by_contact.as_deref())
-                .fetch_page(c)
+                .fetch_page(c)?;
+            Ok::<_, DbError>(ConversationPage {
+                searched_until,
+                ..ConversationPage::from(found)
+            })
         };
         self.run_read("list", work).await
-    }
-
-    async fn find_searched_time(&self) -> PortResult<Option<Timestamp>> {
-        let now = self.current_time();
-        self.run_read("searched_time", move |c| select_covered_time(c, now).map(Some))
-            .await
     }
 
     async fn list_messages(&self, id: &ConversationId, page: &PageRequest) -> PortResult<Page<Message>> {

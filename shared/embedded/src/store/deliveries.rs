@@ -8,20 +8,20 @@ use recado_domain::ids::MessageId;
 use recado_domain::moving::MovedDelivery;
 use recado_domain::published_event::derive_delivery_events;
 use recado_domain::usage::UsageSum;
-use recado_ports::ports::DeliveryLink;
+use recado_ports::ports::{DeliveryChange, DeliveryLink};
 use rusqlite::{Connection, OptionalExtension, params};
 
 /// The body of a delivery whose message was erased.
 pub(super) const ERASED_DELIVERY: &str = "erased";
 
 /// The record of a delivery, found under its own key or under one that leads to it.
-pub(super) struct FoundDelivery {
+struct FoundDelivery {
     /// The key of the record.
     key: DeliveryKey,
     /// Time at which it expires, in milliseconds.
     expires: i64,
     /// The record; `None` if its message was erased.
-    pub(super) record: Option<Delivery>,
+    record: Option<Delivery>,
 }
 
 fn select_row(
@@ -51,7 +51,7 @@ fn select_row(
 
 /// Returns the record that a key names, unless it has expired. A key that leads to a record which is no longer there names an
 /// empty one.
-pub(super) fn find_record(
+fn find_record(
     connection: &Connection,
     key: &DeliveryKey,
     now: Timestamp,
@@ -71,14 +71,25 @@ pub(super) fn find_record(
     })))
 }
 
+/// Returns what is known of a delivery, unless it has expired.
+pub(super) fn select_delivery_or_erased(
+    connection: &Connection,
+    key: &DeliveryKey,
+    now: Timestamp,
+) -> Result<Option<Delivery>, DbError> {
+    let found = find_record(connection, key, now)?;
+    let found = found.map(|found| found.record.unwrap_or_else(Delivery::of_erased_message));
+    Ok(found.filter(|record| *record != Delivery::default()))
+}
+
 /// Returns what is known of a delivery, unless it has expired or was erased.
 pub(super) fn select_delivery(
     connection: &Connection,
     key: &DeliveryKey,
     now: Timestamp,
 ) -> Result<Option<Delivery>, DbError> {
-    let found = find_record(connection, key, now)?.and_then(|found| found.record);
-    Ok(found.filter(|record| *record != Delivery::default()))
+    let found = select_delivery_or_erased(connection, key, now)?;
+    Ok(found.filter(|record| !record.erased))
 }
 
 fn upsert_delivery(
@@ -167,6 +178,26 @@ pub(super) fn apply_status(
     }
     publish_delivery(connection, known.as_ref(), &delivery, now)?;
     upsert_delivery(connection, &key, &delivery, expires, None)
+}
+
+pub(super) fn change_delivery(
+    connection: &Connection,
+    key: &DeliveryKey,
+    change: DeliveryChange,
+) -> Result<(), DbError> {
+    let changed = match change {
+        DeliveryChange::StopAwaiting => {
+            let sql =
+                "UPDATE deliveries SET ack_owner = NULL, ack_since = NULL, ack_due = NULL WHERE key = ?1";
+            execute_sql(connection, sql, [key.as_str()])
+        }
+        DeliveryChange::Erase { expires } => {
+            let sql = "INSERT OR REPLACE INTO deliveries (key, expires, body) VALUES (?1, ?2, ?3)";
+            let values = params![key.as_str(), expires.as_millisecond(), ERASED_DELIVERY];
+            execute_sql(connection, sql, values)
+        }
+    };
+    changed.map(drop)
 }
 
 /// Links a delivery to its message. A status that came first is kept, also under the key of the provider's id, which leads to

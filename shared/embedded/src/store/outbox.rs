@@ -14,7 +14,9 @@ use recado_domain::ids::{InstanceId, MessageId, ThreadId};
 use recado_domain::instance::{Echo, InFlightSend};
 use recado_domain::message::Message;
 use recado_domain::usage::UsageSum;
-use recado_ports::ports::{ClaimGuard, ClaimOutcome, DeliveryLink, OutboxStore, PortResult, WriteOutcome};
+use recado_ports::ports::{
+    ClaimGuard, ClaimOutcome, DeliveryChange, DeliveryLink, NoteChange, OutboxStore, PortResult, WriteOutcome,
+};
 use rusqlite::{Connection, params};
 
 /// Builds the row of an outgoing message. A message without `out` is refused: it has no revision to compare.
@@ -66,6 +68,18 @@ impl InFlightRow {
             params![self.instance.as_str(), message, nonce, id, field],
         )?;
         Ok(recorded > 0)
+    }
+
+    fn replace_row(&self, connection: &Connection) -> Result<bool, DbError> {
+        let sql = "UPDATE in_flight SET body = ?4 WHERE instance = ?1 AND message = ?2 AND nonce = ?3";
+        let (message, nonce) = (self.flight.message.as_str(), self.flight.nonce.as_str());
+        let body = encode_json(&self.flight)?;
+        let replaced = execute_sql(
+            connection,
+            sql,
+            params![self.instance.as_str(), message, nonce, body],
+        )?;
+        Ok(replaced > 0)
     }
 
     fn delete_row(&self, connection: &Connection) -> Result<(), DbError> {
@@ -290,16 +304,24 @@ impl OutboxStore for Embedded {
             .await
     }
 
-    async fn record_echo(
+    async fn change_in_flight(
         &self,
         instance: &InstanceId,
         flight: &InFlightSend,
-        id: &str,
-        echo: Echo,
+        change: NoteChange<'_>,
     ) -> PortResult<bool> {
-        let (note, id) = (InFlightRow::for_instance(instance, flight), id.to_owned());
-        self.run_write("record_echo", move |c| note.record_echo(c, &id, echo))
-            .await
+        let note = InFlightRow::for_instance(instance, flight);
+        match change {
+            NoteChange::Echo(id, echo) => {
+                let id = id.to_owned();
+                self.run_write("record_echo", move |c| note.record_echo(c, &id, echo))
+                    .await
+            }
+            NoteChange::Replace => {
+                self.run_write("replace_in_flight", move |c| note.replace_row(c))
+                    .await
+            }
+        }
     }
 
     async fn record_status(
@@ -319,26 +341,23 @@ impl OutboxStore for Embedded {
         .await
     }
 
-    async fn stop_awaiting(&self, key: &DeliveryKey) -> PortResult<()> {
-        let key = key.clone();
-        let sql = "UPDATE deliveries SET ack_owner = NULL, ack_since = NULL, ack_due = NULL WHERE key = ?1";
-        self.run_write("stop_awaiting", move |c| {
-            execute_sql(c, sql, [key.as_str()]).map(drop)
+    async fn change_deliveries(&self, keys: &[DeliveryKey], change: DeliveryChange) -> PortResult<()> {
+        let what = match change {
+            DeliveryChange::StopAwaiting => "stop_awaiting",
+            DeliveryChange::Erase { .. } => "erase_deliveries",
+        };
+        let keys = keys.to_vec();
+        self.run_write(what, move |c| {
+            keys.iter()
+                .try_for_each(|key| deliveries::change_delivery(c, key, change))
         })
         .await
     }
 
     async fn find_delivery(&self, key: &DeliveryKey) -> PortResult<Option<Delivery>> {
         let (key, now) = (key.clone(), self.current_time());
-        self.run_lookup("delivery", move |c| deliveries::select_delivery(c, &key, now))
-            .await
-    }
-
-    async fn is_sent_message(&self, key: &DeliveryKey) -> PortResult<bool> {
-        let (key, now) = (key.clone(), self.current_time());
-        self.run_lookup("sent_message", move |c| {
-            let found = deliveries::find_record(c, &key, now)?;
-            Ok(found.is_some_and(|found| found.record.is_none_or(|record| record.message.is_some())))
+        self.run_lookup("delivery", move |c| {
+            deliveries::select_delivery_or_erased(c, &key, now)
         })
         .await
     }

@@ -158,41 +158,37 @@ fn select_page(
     Ok(PublishedPage { events, next })
 }
 
+/// Returns the place behind which the events from a place on lie.
+fn select_place(connection: &Connection, from: LogPlace) -> Result<EventCursor, DbError> {
+    let before: Option<i64> = match from {
+        LogPlace::After(cursor) => return Ok(cursor),
+        LogPlace::Before(since) => connection
+            .prepare_cached("SELECT seq - 1 FROM published_events WHERE at >= ?1 ORDER BY seq LIMIT 1")?
+            .query_row([since.as_millisecond()], |row| row.get(0))
+            .optional()?,
+        LogPlace::Newest => None,
+    };
+    let before = before.map_or_else(|| select_newest_number(connection), Ok)?;
+    Ok(EventCursor(count_from_sql(before)))
+}
+
 #[async_trait]
 impl PublishedEvents for Embedded {
     async fn list_published_events(
         &self,
         tenant: Option<&TenantId>,
-        after: EventCursor,
+        from: LogPlace,
         limit: usize,
     ) -> PortResult<PublishedPage> {
         let tenant = tenant.cloned();
         let kept_since = self.events_kept_since(self.current_time());
         self.run_read("published_events", move |c| {
+            let after = select_place(c, from)?;
+            if limit == 0 {
+                return Ok(PublishedPage::end_at(after));
+            }
             select_page(c, tenant.as_ref(), after, limit, kept_since)
         })
         .await
-    }
-
-    async fn find_cursor(&self, place: LogPlace) -> PortResult<EventCursor> {
-        let since = match place {
-            LogPlace::Before(since) => since,
-            LogPlace::Newest => {
-                let newest = self
-                    .run_read("newest_published_event", select_newest_number)
-                    .await?;
-                return Ok(EventCursor(count_from_sql(newest)));
-            }
-        };
-        let sql = "SELECT seq - 1 FROM published_events WHERE at >= ?1 ORDER BY seq LIMIT 1";
-        let work = move |c: &Connection| {
-            let found = c
-                .prepare_cached(sql)?
-                .query_row([since.as_millisecond()], |row| row.get(0))
-                .optional()?;
-            found.map_or_else(|| select_newest_number(c), Ok)
-        };
-        let before: i64 = self.run_read("cursor_before", work).await?;
-        Ok(EventCursor(count_from_sql(before)))
     }
 }

@@ -1,22 +1,16 @@
-use super::conversation_row::{ConversationRow, UNLISTED};
+use super::conversation_row::ConversationRow;
 use super::conversations::update_row;
-use super::deliveries::ERASED_DELIVERY;
 use super::tenant_records::{delete_records, select_pending_events_of};
 use crate::Embedded;
 use crate::db_error::DbError;
-use crate::sql_records::{
-    encode_json, execute_sql, keep_readable, query_all, row_exists, to_sql_integer, to_sql_limit,
-};
+use crate::sql_records::{execute_sql, keep_readable, query_all, row_exists, to_sql_integer, to_sql_limit};
 use async_trait::async_trait;
 use jiff::Timestamp;
 use recado_domain::config::Instance;
 use recado_domain::conversation::Conversation;
-use recado_domain::delivery::DeliveryKey;
 use recado_domain::event::EventRecord;
-use recado_domain::ids::{ConversationId, InstanceId, Ordinal, TenantId};
-use recado_domain::instance::InFlightSend;
-use recado_domain::message::Message;
-use recado_ports::ports::{EventOwners, PortResult, RecordRemoval, WriteOutcome};
+use recado_domain::ids::{ConversationId, Ordinal, TenantId};
+use recado_ports::ports::{DeletedPart, EventOwners, PortResult, RecordRemoval, WriteOutcome};
 use rusqlite::{Connection, params};
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -137,27 +131,23 @@ impl RecordRemoval for Embedded {
         .await
     }
 
-    async fn delete_messages(
+    async fn delete_part_of(
         &self,
         conversation: &Conversation,
-        messages: &[Message],
+        part: DeletedPart<'_>,
     ) -> PortResult<WriteOutcome> {
         const WHAT: &str = "delete_messages";
+        let (id, rev) = (conversation.id.clone(), conversation.rev);
+        let DeletedPart::Messages(messages) = part else {
+            let delete = move |c: &Connection| delete_conversation_row(c, &id, rev);
+            return self.run_write("delete_conversation", delete).await;
+        };
         let row =
             ConversationRow::from_conversation(conversation).map_err(|fault| fault.into_port_error(WHAT))?;
-        let id = conversation.id.clone();
         let ordinals: Vec<Ordinal> = messages.iter().map(|message| message.ordinal).collect();
         let now = self.current_time();
         self.run_write(WHAT, move |c| delete_message_rows(c, &row, &id, &ordinals, now))
             .await
-    }
-
-    async fn delete_conversation(&self, conversation: &Conversation) -> PortResult<WriteOutcome> {
-        let (id, rev) = (conversation.id.clone(), conversation.rev);
-        self.run_write("delete_conversation", move |c| {
-            delete_conversation_row(c, &id, rev)
-        })
-        .await
     }
 
     async fn list_pending_events(&self, owners: EventOwners<'_>) -> PortResult<Vec<EventRecord>> {
@@ -179,30 +169,6 @@ impl RecordRemoval for Embedded {
         }
     }
 
-    async fn erase_deliveries(&self, keys: &[DeliveryKey], expires: Timestamp) -> PortResult<()> {
-        let keys = keys.to_vec();
-        let work = move |c: &Connection| {
-            let sql = "INSERT OR REPLACE INTO deliveries (key, expires, body) VALUES (?1, ?2, ?3)";
-            let erase = |key: &DeliveryKey| {
-                let values = params![key.as_str(), expires.as_millisecond(), ERASED_DELIVERY];
-                execute_sql(c, sql, values).map(drop)
-            };
-            keys.iter().try_for_each(erase)
-        };
-        self.run_write("erase_deliveries", work).await
-    }
-
-    async fn replace_in_flight(&self, instance: &InstanceId, erased: &InFlightSend) -> PortResult<()> {
-        let (instance, erased) = (instance.clone(), erased.clone());
-        let sql = "UPDATE in_flight SET body = ?4 WHERE instance = ?1 AND message = ?2 AND nonce = ?3";
-        self.run_write("replace_in_flight", move |c| {
-            let (message, nonce) = (erased.message.as_str(), erased.nonce.as_str());
-            let values = params![instance.as_str(), message, nonce, encode_json(&erased)?];
-            execute_sql(c, sql, values).map(drop)
-        })
-        .await
-    }
-
     async fn overwrite_deleted(&self) -> PortResult<()> {
         const WHAT: &str = "overwrite_deleted";
         if let Some(log) = self.intake_log() {
@@ -210,20 +176,6 @@ impl RecordRemoval for Embedded {
             rewritten.map_err(|fault| fault.into_port_error(WHAT))?;
         }
         self.run_alone(WHAT, rewrite_database).await
-    }
-
-    async fn list_unlisted_conversations(
-        &self,
-        tenant: &TenantId,
-        limit: usize,
-    ) -> PortResult<Vec<Conversation>> {
-        let tenant = tenant.clone();
-        let sql =
-            "SELECT body FROM conversations WHERE tenant = ?1 AND status = ?2 ORDER BY last_at LIMIT ?3";
-        self.run_read("unlisted_conversations", move |c| {
-            query_all(c, sql, params![tenant.as_str(), UNLISTED, to_sql_limit(limit)])
-        })
-        .await
     }
 
     async fn delete_tenant_records(

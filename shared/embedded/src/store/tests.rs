@@ -55,7 +55,7 @@ fn parked(fixture: &Fixture, conversation: Conversation) -> ParkedConversation {
 async fn commit_first(store: &Embedded, fixture: &Fixture) -> (Conversation, Message) {
     let mut conversation = fixture.conversation(1);
     let message = fixture.answer(&mut conversation);
-    let committed = succeed(store.commit_message(&conversation, &message, &[])).await;
+    let committed = succeed(store.commit_messages(&conversation, std::slice::from_ref(&message), &[])).await;
     assert_eq!(committed, CommitOutcome::Committed);
     (conversation, message)
 }
@@ -78,14 +78,16 @@ fn a_clients_key_is_free_at_the_very_time_at_which_it_expires() {
         for expires in [at(0), at(1)] {
             let message = fixture.answer(&mut conversation);
             let writes = hold_client_key(held(&message, expires)).unwrap();
-            let found = succeed(store.commit_message(&conversation, &message, &writes)).await;
+            let found =
+                succeed(store.commit_messages(&conversation, std::slice::from_ref(&message), &writes)).await;
             assert_eq!(found, CommitOutcome::Committed);
             let stored = succeed(find_client_key(&store, &tenant, "s", &key)).await;
             assert_eq!(stored.is_some(), expires > at(0));
         }
         let message = fixture.answer(&mut conversation);
         let writes = hold_client_key(held(&message, at(2))).unwrap();
-        let found = succeed(store.commit_message(&conversation, &message, &writes)).await;
+        let found =
+            succeed(store.commit_messages(&conversation, std::slice::from_ref(&message), &writes)).await;
         assert_eq!(found, CommitOutcome::Refused(vec![0]));
     });
 }

@@ -16,7 +16,7 @@ use recado_domain::access::Caller;
 use recado_domain::conversation::{Conversation, ConversationLabel, ConversationMode, ConversationStatus};
 use recado_domain::ids::{ConversationId, CorrelationId, InstanceId, Ordinal};
 use recado_pipeline::operate;
-use recado_pipeline::ports::{ConversationFilter, SearchWords};
+use recado_pipeline::ports::{ConversationFilter, ConversationPage, SearchWords};
 use serde::{Deserialize, Serialize};
 
 /// The filter and the page of a list of conversations.
@@ -90,28 +90,27 @@ pub(super) async fn list_conversations(
         ..ConversationFilter::default()
     };
     let is_search = filter.text.is_some() || filter.contact.is_some();
-    let searched_until = if is_search {
-        Some(find_searched_time(&api).await?)
-    } else {
-        None
-    };
     let found = if wanted.waiting == Some(true) {
         if filter.status.is_some() || is_search {
             return Err(HttpProblem::bad_request(
                 "`waiting` cannot be given together with `status` (who waits is active), `text` or `contact`",
             ));
         }
-        operate::list_waiting_conversations(&api.deps, &caller, filter, &page).await
+        let waiting = operate::list_waiting_conversations(&api.deps, &caller, filter, &page).await;
+        waiting.map(ConversationPage::from)
     } else {
         operate::list_conversations(&api.deps, &caller, filter, &page).await
     };
     let found = found.map_err(|error| list_problem(error, page.cursor.is_some()))?;
+    if is_search && found.searched_until.is_none() {
+        return Err(refuse_search());
+    }
     let owed = operate::explain_owed_answers(&api.deps, &found.items).await?;
     let items = found.items.into_iter().zip(owed);
     Ok(Json(ConversationListView {
         items: items.map(ConversationView::from).collect(),
         next_cursor: found.next_cursor.as_deref().map(encode_cursor),
-        searched_until,
+        searched_until: found.searched_until,
     }))
 }
 
@@ -124,16 +123,13 @@ fn parse_searched_contact(text: &str) -> Result<SearchWords, HttpProblem> {
         .ok_or_else(|| HttpProblem::bad_request("`contact` holds no word and no digit"))
 }
 
-/// Returns the time up to which texts are searched. An installation that searches none says what finds a conversation instead.
-async fn find_searched_time(api: &Api) -> Result<Timestamp, HttpProblem> {
-    let covered = operate::find_searched_time(&api.deps).await?;
-    covered.ok_or_else(|| {
-        HttpProblem::new(
-            StatusCode::NOT_IMPLEMENTED,
-            "this installation searches neither the texts of messages nor names: it is on AWS. A whole phone number is found by \
-             POST /v1/contacts/find, the id of a message at the provider by GET /v1/trace?provider_message=",
-        )
-    })
+/// Says what finds a conversation in an installation that searches no texts.
+fn refuse_search() -> HttpProblem {
+    HttpProblem::new(
+        StatusCode::NOT_IMPLEMENTED,
+        "this installation searches neither the texts of messages nor names: it is on AWS. A whole phone number is found by \
+         POST /v1/contacts/find, the id of a message at the provider by GET /v1/trace?provider_message=",
+    )
 }
 
 /// Returns one conversation.

@@ -19,8 +19,8 @@ use axum::{Extension, Json};
 use recado_domain::access::Caller;
 use recado_domain::ids::TenantId;
 use recado_domain::published_event::{EventCursor, KindFilter, PublishedEvent};
-use recado_pipeline::ports::LoggedEvent;
-use recado_pipeline::published_events::{EventQuery, EventStart, list_events};
+use recado_pipeline::ports::{LogPlace, LoggedEvent};
+use recado_pipeline::published_events::{EventQuery, list_events};
 use serde::{Deserialize, Serialize};
 
 /// The events that a reader wants.
@@ -72,13 +72,13 @@ impl From<LoggedEvent> for PublishedEventView {
 }
 
 /// Parses the place from which on events are wanted.
-fn parse_start(after: Option<&str>) -> Result<EventStart, HttpProblem> {
+fn parse_start(after: Option<&str>) -> Result<LogPlace, HttpProblem> {
     match after {
-        None => Ok(EventStart::After(EventCursor::START)),
-        Some("now") => Ok(EventStart::Now),
+        None => Ok(LogPlace::After(EventCursor::START)),
+        Some("now") => Ok(LogPlace::Newest),
         Some(cursor) => cursor
             .parse()
-            .map(EventStart::After)
+            .map(LogPlace::After)
             .map_err(|error| HttpProblem::bad_request(format!("`after`: {error}"))),
     }
 }

@@ -327,7 +327,12 @@ async fn a_file_that_its_provider_names_by_url_is_shown_with_it() {
             ..Media::from_kind(MediaKind::Image)
         });
         conversation.rev += 1;
-        let committed = succeed(site.store.commit_message(&conversation, &message, &[])).await;
+        let committed = succeed(site.store.commit_messages(
+            &conversation,
+            std::slice::from_ref(&message),
+            &[],
+        ))
+        .await;
         assert_eq!(committed, CommitOutcome::Committed);
         let path = format!("/v1/messages/{}", message.message_id());
         let told = site.operate("GET", &path, &Value::Null).await;

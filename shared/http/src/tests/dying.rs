@@ -43,7 +43,11 @@ pub(super) async fn reply(site: &Site, id: &ConversationId) -> Message {
     let ordinal = conversation.record_operator_answer(conversation.last, false, at);
     conversation.rev += 1;
     let message = outgoing(&conversation, ordinal, at);
-    let committed = succeed(site.store.commit_message(&conversation, &message, &[])).await;
+    let committed = succeed(
+        site.store
+            .commit_messages(&conversation, std::slice::from_ref(&message), &[]),
+    )
+    .await;
     assert_eq!(committed, CommitOutcome::Committed);
     message
 }

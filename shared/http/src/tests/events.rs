@@ -7,7 +7,6 @@ use axum::body::{Body, BodyDataStream};
 use axum::http::{Request, StatusCode};
 use futures::StreamExt;
 use recado_domain::ids::TenantId;
-use recado_domain::published_event::EventCursor;
 use recado_pipeline::ports::{LogPlace, PortResult, PublishedEvents, PublishedPage};
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -129,15 +128,13 @@ impl PublishedEvents for CountedLog {
     async fn list_published_events(
         &self,
         tenant: Option<&TenantId>,
-        after: EventCursor,
+        from: LogPlace,
         limit: usize,
     ) -> PortResult<PublishedPage> {
-        self.1.fetch_add(1, Ordering::Relaxed);
-        self.0.list_published_events(tenant, after, limit).await
-    }
-
-    async fn find_cursor(&self, place: LogPlace) -> PortResult<EventCursor> {
-        self.0.find_cursor(place).await
+        if limit > 0 {
+            self.1.fetch_add(1, Ordering::Relaxed);
+        }
+        self.0.list_published_events(tenant, from, limit).await
     }
 }
 

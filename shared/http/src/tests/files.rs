@@ -39,7 +39,11 @@ async fn stored(site: &Site, contact: &str, state: FileState, bytes: Option<&[u8
         text: None,
     });
     conversation.rev += 1;
-    let committed = succeed(site.store.commit_message(&conversation, &message, &[])).await;
+    let committed = succeed(
+        site.store
+            .commit_messages(&conversation, std::slice::from_ref(&message), &[]),
+    )
+    .await;
     assert_eq!(committed, CommitOutcome::Committed);
     if let Some(bytes) = bytes {
         let key = message.file_key().unwrap();

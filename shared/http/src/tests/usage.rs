@@ -6,7 +6,7 @@ use recado_domain::Timestamp;
 use recado_domain::ids::ConversationId;
 use recado_domain::message::TokenUsage;
 use recado_domain::turn::TurnRecord;
-use recado_pipeline::ports::{Conversations, WriteOutcome};
+use recado_pipeline::ports::{CommitOutcome, Conversations};
 use recado_testkit::builders::{Fixture, out};
 use recado_testkit::ports::succeed;
 use serde_json::{Value, json};
@@ -48,8 +48,8 @@ async fn commit_old_reply(site: &Site, fixture: &Fixture, model: &str, days_ago:
         usage_kept: None,
     });
     conversation.rev = 1;
-    let written = succeed(site.store.commit_reply(&conversation, &[reply], &[])).await;
-    assert_eq!(written, WriteOutcome::Written);
+    let written = succeed(site.store.commit_messages(&conversation, &[reply], &[])).await;
+    assert_eq!(written, CommitOutcome::Committed);
     conversation.id
 }
 

@@ -12,7 +12,7 @@ use recado_domain::delivery::{DeliveryKey, DeliveryStatus};
 use recado_domain::message::Outgoing;
 use recado_domain::reason::Reason;
 use recado_ports::Deps;
-use recado_ports::ports::{PortResult, WriteOutcome};
+use recado_ports::ports::{DeliveryChange, PortResult, WriteOutcome};
 
 /// Promise: the attempt by the linked identity ends before it leaves if WhatsApp or the person told meanwhile that it is not needed, if
 /// the instance may begin no chat, or if it is late. The message stays sent then.
@@ -68,7 +68,8 @@ impl AfterCommit for IdentityGate {
         sent_to: &ContactAddress,
     ) -> PortResult<()> {
         if let Some(key) = find_number_key(bound, message, sent_to) {
-            deps.store().stop_awaiting(&key).await?;
+            let change = DeliveryChange::StopAwaiting;
+            deps.store().change_deliveries(&[key], change).await?;
         }
         Ok(())
     }

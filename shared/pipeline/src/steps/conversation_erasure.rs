@@ -13,7 +13,9 @@ use recado_domain::ids::Ordinal;
 use recado_domain::message::{Message, Role};
 use recado_domain::millis::add_duration;
 use recado_ports::Deps;
-use recado_ports::ports::{DELETED_MESSAGES_MAX, PortError, PortResult, WriteOutcome};
+use recado_ports::ports::{
+    DELETED_MESSAGES_MAX, DeletedPart, DeliveryChange, PortError, PortResult, WriteOutcome,
+};
 use recado_ports::records::aliases::delete_alias;
 use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
 
@@ -105,18 +107,21 @@ async fn erase_part(
     if let Some(last) = messages.last() {
         conversation.trim_history(last.ordinal.next_ordinal(), conversation.last_message_at);
         conversation.raise_revision();
-        return deps.store().delete_messages(conversation, messages).await;
+        let part = DeletedPart::Messages(messages);
+        return deps.store().delete_part_of(conversation, part).await;
     }
     let becomes_tombstone = how.leaves_tombstone && conversation.erased_at.is_some();
     if becomes_tombstone || !how.leaves_tombstone {
         delete_known_alias(deps, how, conversation).await?;
     }
     if !becomes_tombstone {
-        return deps.store().delete_conversation(conversation).await;
+        let part = DeletedPart::Record;
+        return deps.store().delete_part_of(conversation, part).await;
     }
     conversation.finish_erasure();
     conversation.raise_revision();
-    deps.store().delete_messages(conversation, &[]).await
+    let part = DeletedPart::Messages(&[]);
+    deps.store().delete_part_of(conversation, part).await
 }
 
 /// Forgets the number of the identity that the conversation knows, unless that identity is to be forgotten last.
@@ -155,7 +160,8 @@ async fn erase_beside(deps: &Deps, instance: Option<&Instance>, message: &Messag
             .map(|id| DeliveryKey::from_provider_id(instance.provider, &external, id));
         let keys: Vec<DeliveryKey> = std::iter::once(own).chain(told).collect();
         let expires = add_duration(deps.system().now(), deps.settings().delivery_ttl);
-        deps.store().erase_deliveries(&keys, expires).await?;
+        let change = DeliveryChange::Erase { expires };
+        deps.store().change_deliveries(&keys, change).await?;
     }
     if let Some(key) = &message.idempotency_key {
         for scope in [message.instance.to_string(), message.conversation.to_string()] {

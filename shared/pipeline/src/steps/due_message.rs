@@ -16,7 +16,7 @@ use recado_domain::reason::Reason;
 use recado_domain::scheduled::{ScheduledId, ScheduledMessage};
 use recado_ports::Deps;
 use recado_ports::deps::pair_rate;
-use recado_ports::ports::{CommitOutcome, PortError, PortResult, WriteOutcome};
+use recado_ports::ports::{PortError, PortResult, WriteOutcome};
 use recado_ports::records::configuration::find_config_by_id;
 use recado_ports::records::scheduled_messages::{find_scheduled, save_scheduled};
 use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
@@ -129,10 +129,10 @@ async fn convert_to_message(
     }
     // In the same transaction, so that it becomes one message, whoever else finds it due.
     let beside = Change::save(&found)?.writes;
-    let (made, store) = (message.to_record(), deps.store());
-    match store.commit_message(&conversation, &made, &beside).await? {
-        CommitOutcome::Committed => {}
-        CommitOutcome::Conflict | CommitOutcome::Refused(_) => return Ok(WriteOutcome::Conflict),
+    let made = [message.to_record()];
+    let committed = deps.store().commit_messages(&conversation, &made, &beside);
+    if WriteOutcome::from(committed.await?) == WriteOutcome::Conflict {
+        return Ok(WriteOutcome::Conflict);
     }
     tracing::info!(message_id = %message.message_id(), scheduled_id = %found.record.id, "a scheduled message fell due");
     wake_up::enqueue_send(deps, &message, &message.correlation).await?;

@@ -20,7 +20,7 @@ pub(crate) async fn load_endpoint_state(
     if let Some(state) = find_endpoint_state(store, tenant, endpoint).await? {
         return Ok(state);
     }
-    let newest = store.find_cursor(LogPlace::Newest).await?;
+    let newest = store.list_published_events(None, LogPlace::Newest, 0).await?.next;
     let state = EndpointState::start_at(tenant, endpoint, newest, generate_nonce(deps.system()));
     let mut state = Versioned::new(state);
     if save_endpoint_state(store, &mut state, &[]).await? == WriteOutcome::Written {

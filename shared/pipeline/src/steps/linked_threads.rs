@@ -9,7 +9,7 @@ use recado_domain::contact::ContactAddress;
 use recado_domain::conversation::{Conversation, ConversationMode, ConversationStatus};
 use recado_domain::ids::{ConversationId, CorrelationId, ThreadId};
 use recado_ports::Deps;
-use recado_ports::ports::{PortError, PortResult, WriteOutcome};
+use recado_ports::ports::{DeletedPart, PortError, PortResult, WriteOutcome};
 use recado_ports::records::aliases::{delete_alias, find_alias};
 use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
 
@@ -183,7 +183,8 @@ pub(crate) async fn delete_links(deps: &Deps, conversation: &Conversation) -> Po
         delete_alias(deps.store(), &thread).await?;
         let latest = deps.store().find_latest_conversation(&thread).await?;
         if let Some(pointer) = latest.filter(|latest| latest.listed_status().is_none()) {
-            let _ = deps.store().delete_conversation(&pointer).await?;
+            let part = DeletedPart::Record;
+            let _ = deps.store().delete_part_of(&pointer, part).await?;
         }
     }
     Ok(())

@@ -35,7 +35,9 @@ use recado_domain::conversation::{
 use recado_domain::effects::EntryError;
 use recado_domain::ids::{ConversationId, CorrelationId, MessageId, Ordinal};
 use recado_ports::Deps;
-use recado_ports::ports::{ConversationFilter, Page, PageRequest, PortError, PortResult, WriteOutcome};
+use recado_ports::ports::{
+    ConversationFilter, ConversationPage, Page, PageRequest, PortError, PortResult, WriteOutcome,
+};
 use recado_ports::records::configuration::find_config_by_id;
 use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
 pub use seen::record_seen;
@@ -98,14 +100,9 @@ pub async fn list_conversations(
     caller: &Caller,
     filter: ConversationFilter,
     page: &PageRequest,
-) -> Result<Page<Conversation>, OperateError> {
+) -> Result<ConversationPage, OperateError> {
     let filter = filter.within_scope(&caller.scope);
     Ok(deps.store().search_conversations(&filter, page).await?)
-}
-
-/// Returns the time up to which a search by the texts of messages covers them. `None`: this installation searches no texts.
-pub async fn find_searched_time(deps: &Deps) -> Result<Option<Timestamp>, OperateError> {
-    Ok(deps.store().find_searched_time().await?)
 }
 
 /// Returns a conversation. If nobody wrote in it and it only leads to another conversation of the same person, returns

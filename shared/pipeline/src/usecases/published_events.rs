@@ -12,22 +12,13 @@ const SCANNED: usize = 500;
 /// The number of such reads for one page at most. A page may be empty although more follows.
 const SCANS_MAX: usize = 4;
 
-/// The place from which on events are wanted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum EventStart {
-    /// Everything that is kept after this place.
-    After(EventCursor),
-    /// Only what is published from now on.
-    Now,
-}
-
 /// The events that a reader wants.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EventQuery {
     /// Only those of this tenant.
     pub tenant: Option<TenantId>,
     /// The place from which on.
-    pub start: EventStart,
+    pub start: LogPlace,
     /// Only these kinds. Empty: all.
     pub kinds: Vec<KindFilter>,
     /// The number of events at most.
@@ -48,22 +39,12 @@ pub async fn list_events(deps: &Deps, caller: &Caller, query: &EventQuery) -> Po
         Scope::Installation => asked,
         Scope::Tenant(own) => Some(own),
     };
-    let start = match query.start {
-        EventStart::Now => None,
-        EventStart::After(cursor) => Some(cursor),
-    };
     let is_outside = asked.is_some_and(|asked| !caller.scope.covers(asked));
-    let (Some(start), false) = (start, is_outside) else {
-        let next = match start {
-            Some(start) => start,
-            None => deps.store().find_cursor(LogPlace::Newest).await?,
-        };
-        return Ok(PublishedPage {
-            events: Vec::new(),
-            next,
-        });
-    };
-    scan_events(deps, tenant, start, query).await
+    match query.start {
+        LogPlace::After(start) if is_outside => Ok(PublishedPage::end_at(start)),
+        LogPlace::After(start) => scan_events(deps, tenant, start, query).await,
+        place => deps.store().list_published_events(tenant, place, 0).await,
+    }
 }
 
 /// Reads the log until enough events are found.
@@ -73,10 +54,7 @@ async fn scan_events(
     start: EventCursor,
     query: &EventQuery,
 ) -> PortResult<PublishedPage> {
-    let mut found = PublishedPage {
-        events: Vec::new(),
-        next: start,
-    };
+    let mut found = PublishedPage::end_at(start);
     let scanned = if query.kinds.is_empty() {
         query.limit
     } else {
@@ -85,7 +63,7 @@ async fn scan_events(
     for _ in 0..SCANS_MAX {
         let page = deps
             .store()
-            .list_published_events(tenant, found.next, scanned)
+            .list_published_events(tenant, LogPlace::After(found.next), scanned)
             .await?;
         let is_last = page.events.len() < scanned;
         for logged in page.events {

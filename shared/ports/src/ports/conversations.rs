@@ -23,8 +23,10 @@ pub struct ConversationFilter {
     pub status: Option<ConversationStatus>,
     /// Label that the conversation has.
     pub label: Option<ConversationLabel>,
-    /// Words of one message of the conversation. Only a store that searches texts takes them
-    /// ([`Conversations::find_searched_time`]).
+    /// `true`: those of `tenant` that nobody sees, in place of the others. They are tombstones, and those in which nobody wrote and
+    /// that only lead elsewhere. The index may be some seconds old.
+    pub unlisted: bool,
+    /// Words of one message of the conversation. Only a store that searches texts finds any ([`ConversationPage::searched_until`]).
     pub text: Option<SearchWords>,
     /// Words of the contact's name, or a part of its number ([`SearchWords::parse_contact`]). Taken where `text` is.
     pub contact: Option<SearchWords>,
@@ -42,6 +44,28 @@ impl ConversationFilter {
     pub fn matches_label(&self, conversation: &Conversation) -> bool {
         let labels = &conversation.people.annotations.labels;
         self.label.as_ref().is_none_or(|label| labels.contains(label))
+    }
+}
+
+/// A page of a list of conversations.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConversationPage {
+    /// The conversations.
+    pub items: Vec<Conversation>,
+    /// The cursor of the next page; `None` behind the last.
+    pub next_cursor: Option<String>,
+    /// Time up to which a search by words covers the messages: what was stored later is not found yet. `None`: this store searches no
+    /// words, or none were wanted.
+    pub searched_until: Option<Timestamp>,
+}
+
+impl From<Page<Conversation>> for ConversationPage {
+    fn from(page: Page<Conversation>) -> Self {
+        Self {
+            items: page.items,
+            next_cursor: page.next_cursor,
+            searched_until: None,
+        }
     }
 }
 
@@ -94,28 +118,17 @@ pub trait Conversations: Send + Sync {
         used: &[UsageSum],
     ) -> PortResult<WriteOutcome>;
 
-    /// Stores a new message of a conversation in one transaction. The transaction writes the conversation as
-    /// [`Self::update_conversation`] does (with a `rev` of 1 it must not exist yet), the message (open if it is queued)
-    /// and makes the writes `beside` as [`Table::write`](crate::table::Table::write) does. [`CommitOutcome::Refused`] takes precedence
-    /// over [`CommitOutcome::Conflict`].
-    async fn commit_message(
+    /// Stores new messages of a conversation in one transaction. They are one message, or the parts into which a reply was split (10
+    /// at most), by ordinal. The transaction writes the conversation as [`Self::update_conversation`] does (with a `rev` of 1 it must not
+    /// exist yet) and the messages (open if they are queued), and makes the writes `beside` as
+    /// [`Table::write`](crate::table::Table::write) does. It adds what a reply used ([`recado_domain::usage::usage_of_reply`]) to the
+    /// sums of its tenant. [`CommitOutcome::Refused`] takes precedence over [`CommitOutcome::Conflict`].
+    async fn commit_messages(
         &self,
         conversation: &Conversation,
-        message: &Message,
+        messages: &[Message],
         beside: &[Write],
     ) -> PortResult<CommitOutcome>;
-
-    /// Stores the agent's reply in one transaction. The transaction writes the conversation as
-    /// [`Self::update_conversation`] does and the reply's messages, by ordinal: one message, or the parts into which the
-    /// reply was split (10 at most). All of them are stored as open, or nothing is written. The same transaction makes the writes
-    /// `beside` as [`Table::write`](crate::table::Table::write) does: if one is refused, the result is [`WriteOutcome::Conflict`]. It adds what
-    /// the reply used ([`recado_domain::usage::usage_of_reply`]) to the sums of its tenant.
-    async fn commit_reply(
-        &self,
-        conversation: &Conversation,
-        parts: &[Message],
-        beside: &[Write],
-    ) -> PortResult<WriteOutcome>;
 
     /// Makes writes as [`Table::write`](crate::table::Table::write) does, if the conversation is as `guard` says. All is one transaction, which
     /// only looks at the conversation. `None`: it is not, whatever of the writes is refused, and nothing was written.
@@ -126,11 +139,7 @@ pub trait Conversations: Send + Sync {
         &self,
         filter: &ConversationFilter,
         page: &PageRequest,
-    ) -> PortResult<Page<Conversation>>;
-
-    /// Returns the time up to which a search by the texts of messages covers them: what was stored later is not found yet. `None`:
-    /// this store searches no texts.
-    async fn find_searched_time(&self) -> PortResult<Option<Timestamp>>;
+    ) -> PortResult<ConversationPage>;
 
     /// Lists a conversation's messages, the newest first. An open message is returned in its current state.
     async fn list_messages(&self, id: &ConversationId, page: &PageRequest) -> PortResult<Page<Message>>;

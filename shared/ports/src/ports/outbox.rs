@@ -45,6 +45,29 @@ pub struct DeliveryLink {
     pub acknowledgement: Option<AwaitedAcknowledgement>,
 }
 
+/// A change of the note of an in-flight send.
+#[derive(Debug, Clone, Copy)]
+pub enum NoteChange<'a> {
+    /// Stores the provider's id of the echo that is assigned to this attempt, and how sure that is. The same id again is the same
+    /// echo. A note that has another echo which is as sure stays as it is.
+    Echo(&'a str, Echo),
+    /// Writes the note as it was given in place of the stored one.
+    Replace,
+}
+
+/// A change of deliveries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DeliveryChange {
+    /// Ends the wait for the acknowledgement: the message was accepted again, under another id. Statuses of the delivery are stored as
+    /// before.
+    StopAwaiting,
+    /// Deletes the record, if there is one, and notes that it was erased. Until `expires` a status of it is ignored.
+    Erase {
+        /// Time until which the note is kept.
+        expires: Timestamp,
+    },
+}
+
 /// A store of outgoing messages and of the delivery records, which hold the statuses of accepted ones.
 ///
 /// Open messages are stored in a list of their own, so that one strong read finds all of a contact's. A `dead` message counts as open
@@ -102,15 +125,13 @@ pub trait OutboxStore: Send + Sync {
     /// [`InFlightSend::RETENTION`], unless the provider tells the outcome of its attempt.
     async fn list_in_flight(&self, instance: &InstanceId) -> PortResult<Vec<InFlightSend>>;
 
-    /// Stores the provider's id of the echo that is assigned to this attempt; `echo` says how sure that is. The same id
-    /// again is the same echo. `false`, and nothing is written: the note is gone, or it has another echo that is as
-    /// sure.
-    async fn record_echo(
+    /// Changes the note of an in-flight send in one conditional write. `false`, and nothing is written: the note is gone, or is not as
+    /// the change needs it.
+    async fn change_in_flight(
         &self,
         instance: &InstanceId,
         flight: &InFlightSend,
-        id: &str,
-        echo: Echo,
+        change: NoteChange<'_>,
     ) -> PortResult<bool>;
 
     /// Stores the time of a delivery status in one conditional upsert, by [`Delivery::record_status`]. The record's
@@ -125,17 +146,13 @@ pub trait OutboxStore: Send + Sync {
         charge: Option<&UsageSum>,
     ) -> PortResult<()>;
 
-    /// Ends the wait for the acknowledgement of a delivery: its message was accepted again, under another id. Statuses of the delivery
-    /// are stored as before.
-    async fn stop_awaiting(&self, key: &DeliveryKey) -> PortResult<()>;
+    /// Makes a change of these deliveries, one after the other. A repeat does no harm.
+    async fn change_deliveries(&self, keys: &[DeliveryKey], change: DeliveryChange) -> PortResult<()>;
 
-    /// Returns a delivery record by a strong read; `None` if it does not exist or is expired.
+    /// Returns a delivery record by a strong read, also that of an erased message. `None`: it does not exist or is expired.
     async fn find_delivery(&self, key: &DeliveryKey) -> PortResult<Option<Delivery>>;
 
-    /// Returns `true` if Recado sent the message of the key `key`: its delivery is linked to the message, or the message was
-    /// erased after that. A strong read.
-    async fn is_sent_message(&self, key: &DeliveryKey) -> PortResult<bool>;
-
-    /// Returns many delivery records at once, in the order of `keys`. The same key may occur more than once.
+    /// Returns many delivery records at once, in the order of `keys`. The same key may occur more than once. Those of erased messages
+    /// are left out.
     async fn find_deliveries(&self, keys: &[DeliveryKey]) -> PortResult<Vec<Option<Delivery>>>;
 }

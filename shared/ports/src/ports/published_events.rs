@@ -18,13 +18,25 @@ pub struct LoggedEvent {
 pub struct PublishedPage {
     /// The events, the oldest first.
     pub events: Vec<LoggedEvent>,
-    /// The place at which to go on, also behind an empty page.
+    /// The place at which to go on, also behind an empty page. It is the same for all tenants.
     pub next: EventCursor,
+}
+
+impl PublishedPage {
+    /// Makes the empty page at a place.
+    #[must_use]
+    pub fn end_at(next: EventCursor) -> Self {
+        let events = Vec::new();
+        Self { events, next }
+    }
 }
 
 /// A place of the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LogPlace {
+    /// Behind this place, which the log gave out. A place ahead of the log is refused as
+    /// [`PortError::Invalid`](super::PortError::Invalid): another log gave it.
+    After(EventCursor),
     /// Before the oldest event that was published at this time or later; behind all if there is none.
     Before(Timestamp),
     /// Behind the newest event.
@@ -38,15 +50,12 @@ pub enum LogPlace {
 /// cursor that was given out.
 #[async_trait]
 pub trait PublishedEvents: Send + Sync {
-    /// Lists the events after a place: those of a tenant, or (`None`) of all tenants and of the installation. At most `limit`.
-    /// A place ahead of the log is refused as [`PortError::Invalid`](super::PortError::Invalid): another log gave it.
+    /// Lists the events from a place on: those of a tenant, or (`None`) of all tenants and of the installation. At most `limit`: with
+    /// none the page tells where the place is.
     async fn list_published_events(
         &self,
         tenant: Option<&TenantId>,
-        after: EventCursor,
+        from: LogPlace,
         limit: usize,
     ) -> PortResult<PublishedPage>;
-
-    /// Returns the place of the log that is named so. It is the same for all tenants.
-    async fn find_cursor(&self, place: LogPlace) -> PortResult<EventCursor>;
 }

@@ -152,7 +152,7 @@ pub async fn begin_invitation(
 }
 
 /// Stores a new invitation with its message in one transaction: the invitation and its claims as [`begin_invitation`] does, and
-/// conversation and message as [`Conversations::commit_message`] does.
+/// conversation and message as [`Conversations::commit_messages`] does.
 pub async fn commit_invitation(
     store: &dyn Store,
     committed: &CommittedInvitation<'_>,
@@ -170,7 +170,8 @@ pub async fn commit_invitation(
         wanted,
         |wanted| async move {
             let beside = [write_claims(&wanted)?, new.writes.clone()].concat();
-            let made = store.commit_message(committed.conversation, committed.message, &beside);
+            let messages = std::slice::from_ref(committed.message);
+            let made = store.commit_messages(committed.conversation, messages, &beside);
             let refused = match made.await? {
                 CommitOutcome::Committed => return Ok(WriteAttempt::Done(InvitationCommit::Committed)),
                 CommitOutcome::Conflict => return Ok(WriteAttempt::Done(InvitationCommit::Conflict)),

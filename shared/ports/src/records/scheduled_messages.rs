@@ -1,5 +1,5 @@
 //! Messages that are to be sent later. One that is due becomes a message of a conversation in the transaction that stores its new state
-//! ([`Conversations::commit_message`](crate::ports::Conversations::commit_message) with [`Change::save`] beside).
+//! ([`Conversations::commit_messages`](crate::ports::Conversations::commit_messages) with [`Change::save`] beside).
 
 use super::list_due_ids;
 use crate::page::join_pages;

@@ -12,7 +12,7 @@ use recado_domain::message::Message;
 use recado_domain::millis::add_millis;
 use recado_dynamo_simulation::{Fault, Verb};
 use recado_pipeline::ports::{
-    CommitOutcome, Conversations, EventChange, InboundWrite, Inbox, Instances, OutboxStore,
+    CommitOutcome, Conversations, EventChange, InboundWrite, Inbox, Instances, NoteChange, OutboxStore,
     RecordEventOutcome, StoreInboundOutcome, System,
 };
 use recado_pipeline::records::dead_letters::{put_dead_letter, remove_dead_letter};
@@ -142,7 +142,7 @@ fn sending(world: &World) -> (Fixture, InFlightSend) {
     let _ = stored(world, &job, &conversation, &message).unwrap();
     let reply = fixture.reply(&mut conversation);
     let parts = std::slice::from_ref(&reply);
-    let _ = block_on(world.store.commit_reply(&conversation, parts, &[])).unwrap();
+    let _ = block_on(world.store.commit_messages(&conversation, parts, &[])).unwrap();
     let (sending, flight) = claimed(&reply);
     let _ = block_on(world.store.claim_message(&sending, None, &flight)).unwrap();
     (fixture, flight)
@@ -154,19 +154,19 @@ fn an_echo_that_is_noted_again_after_a_lost_answer_is_the_one_that_was_noted() {
     let (fixture, flight) = sending(&world);
     world.fails_times(1, Fault::FailAfter);
     assert!(
-        block_on(
-            world
-                .store
-                .record_echo(fixture.instance(), &flight, "A", Echo::Sure)
-        )
+        block_on(world.store.change_in_flight(
+            fixture.instance(),
+            &flight,
+            NoteChange::Echo("A", Echo::Sure)
+        ))
         .unwrap()
     );
     assert!(
-        !block_on(
-            world
-                .store
-                .record_echo(fixture.instance(), &flight, "B", Echo::Sure)
-        )
+        !block_on(world.store.change_in_flight(
+            fixture.instance(),
+            &flight,
+            NoteChange::Echo("B", Echo::Sure)
+        ))
         .unwrap()
     );
 }
@@ -339,7 +339,12 @@ fn a_transaction_that_was_said_to_be_in_progress_and_was_done_takes_effect_once(
         let answer = fixture.answer(&mut conversation);
         world.fails_times(i64::from(attempts), Fault::StillInProgress);
         // Without a client's key: only the transaction's own token tells its repetition.
-        let committed = block_on(world.store.commit_message(&conversation, &answer, &[])).unwrap();
+        let committed = block_on(world.store.commit_messages(
+            &conversation,
+            std::slice::from_ref(&answer),
+            &[],
+        ))
+        .unwrap();
         assert_eq!(committed, CommitOutcome::Committed);
     }
 }

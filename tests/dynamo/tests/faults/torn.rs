@@ -12,8 +12,8 @@ use recado_domain::message::Message;
 use recado_domain::outbox::ReplyPart;
 use recado_dynamo_simulation::{Fault, Verb};
 use recado_pipeline::ports::{
-    ClaimOutcome, Conversations, DeliveryLink, InboundWrite, Inbox, OutboxStore, PageRequest, PortResult,
-    StoreInboundOutcome, WriteOutcome,
+    ClaimOutcome, CommitOutcome, Conversations, DeliveryLink, InboundWrite, Inbox, OutboxStore, PageRequest,
+    PortResult, StoreInboundOutcome, WriteOutcome,
 };
 use recado_testkit::builders::{Fixture, accepted, claimed, far_ahead, is, out};
 use std::fmt::Debug;
@@ -107,9 +107,9 @@ fn sending(world: &World) -> Sending {
     let committed = block_on(
         world
             .store
-            .commit_reply(&conversation, std::slice::from_ref(&reply), &[]),
+            .commit_messages(&conversation, std::slice::from_ref(&reply), &[]),
     );
-    assert_eq!(committed.unwrap(), WriteOutcome::Written);
+    assert_eq!(committed.unwrap(), CommitOutcome::Committed);
     let (sending, flight) = claimed(&reply);
     assert_eq!(
         block_on(world.store.claim_message(&sending, None, &flight)).unwrap(),
@@ -193,8 +193,8 @@ fn no_part_of_a_reply_is_open_without_those_before_it() {
         },
         |world, (fixture, before)| async move {
             let (conversation, parts) = reply_in_parts(&fixture, &before, 2);
-            let committed = world.store.commit_reply(&conversation, &parts, &[]).await;
-            assert_eq!(committed.unwrap(), WriteOutcome::Written);
+            let committed = world.store.commit_messages(&conversation, &parts, &[]).await;
+            assert_eq!(committed.unwrap(), CommitOutcome::Committed);
         },
         |world, (_, before)| {
             let Some(open) = for_now(block_on(world.store.list_open_messages(before.id.thread_id()))) else {
@@ -213,8 +213,8 @@ fn a_part_that_has_left_does_not_keep_the_next_one_from_the_list() {
     let (world, fixture) = (World::new(), Fixture::new());
     let before = begun(&world, &fixture);
     let (conversation, parts) = reply_in_parts(&fixture, &before, 2);
-    let committed = block_on(world.store.commit_reply(&conversation, &parts, &[]));
-    assert_eq!(committed.unwrap(), WriteOutcome::Written);
+    let committed = block_on(world.store.commit_messages(&conversation, &parts, &[]));
+    assert_eq!(committed.unwrap(), CommitOutcome::Committed);
     let (sending, flight) = claimed(&parts[0]);
     let _ = block_on(world.store.claim_message(&sending, None, &flight)).unwrap();
     let settled = block_on(

@@ -14,7 +14,7 @@ pub(super) async fn missing_acknowledgement<S: Store>(scene: &AlertStory<'_, S>)
     let (store, contact) = (scene.store, scene.fixture.other_contact());
     let mut conversation = contact.conversation(1);
     let reply = contact.reply(&mut conversation);
-    let committed = succeed(store.commit_message(&conversation, &reply, &[])).await;
+    let committed = succeed(store.commit_messages(&conversation, std::slice::from_ref(&reply), &[])).await;
     assert_eq!(committed, CommitOutcome::Committed);
     let (sending, flight) = claimed(&reply);
     let claim = succeed(store.claim_message(&sending, None, &flight)).await;

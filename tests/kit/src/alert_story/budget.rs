@@ -7,7 +7,7 @@ use recado_domain::alert::AlertKind;
 use recado_domain::config::ConfigDocument;
 use recado_domain::message::TokenUsage;
 use recado_domain::turn::TurnRecord;
-use recado_ports::ports::{ClaimOutcome, Store, System, WriteOutcome};
+use recado_ports::ports::{ClaimOutcome, CommitOutcome, Store, System, WriteOutcome};
 use recado_ports::records::configuration::put_configuration;
 use serde_json::json;
 
@@ -50,8 +50,8 @@ async fn reply_with_tokens<S: Store>(scene: &AlertStory<'_, S>, output_tokens: u
     });
     conversation.rev = 1;
     let (sending, flight) = claimed(&reply);
-    let written = succeed(scene.store.commit_reply(&conversation, &[reply], &[])).await;
-    assert_eq!(written, WriteOutcome::Written);
+    let written = succeed(scene.store.commit_messages(&conversation, &[reply], &[])).await;
+    assert_eq!(written, CommitOutcome::Committed);
     // It is sent at once: nothing waits.
     let claim = succeed(scene.store.claim_message(&sending, None, &flight)).await;
     assert_eq!(claim, ClaimOutcome::Claimed);

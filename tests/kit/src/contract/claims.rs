@@ -10,7 +10,7 @@ use futures::future::join_all;
 use recado_domain::conversation::Conversation;
 use recado_domain::instance::{Echo, InFlightSend};
 use recado_domain::message::Message;
-use recado_ports::ports::{ClaimGuard, ClaimOutcome, Store, WriteOutcome};
+use recado_ports::ports::{ClaimGuard, ClaimOutcome, NoteChange, Store, WriteOutcome};
 
 fn guard(conversation: &Conversation) -> ClaimGuard {
     ClaimGuard {
@@ -219,7 +219,7 @@ pub async fn a_note_takes_one_echo<S: Store>(store: &S) {
     let (sending, flight) = claimed(&message);
     let id = fixture.instance();
     assert!(
-        !succeed(store.record_echo(id, &flight, "A", Echo::Sure)).await,
+        !succeed(store.change_in_flight(id, &flight, NoteChange::Echo("A", Echo::Sure))).await,
         "there is no note yet"
     );
     assert!(flights(store, &fixture).await.is_empty(), "and none was made");
@@ -228,10 +228,14 @@ pub async fn a_note_takes_one_echo<S: Store>(store: &S) {
         nonce: nonce(),
         ..flight.clone()
     };
-    let of_another = store.record_echo(id, &of_another_attempt, "A", Echo::Sure).await;
+    let of_another = store
+        .change_in_flight(id, &of_another_attempt, NoteChange::Echo("A", Echo::Sure))
+        .await;
     assert!(!of_another.unwrap());
-    let recorded =
-        join_all(["A", "B", "C"].map(|echo| store.record_echo(id, &flight, echo, Echo::Sure))).await;
+    let recorded = join_all(
+        ["A", "B", "C"].map(|echo| store.change_in_flight(id, &flight, NoteChange::Echo(echo, Echo::Sure))),
+    )
+    .await;
     let recorded: Vec<bool> = recorded.into_iter().map(Result::unwrap).collect();
     assert_eq!(recorded.iter().filter(|recorded| **recorded).count(), 1);
     let first = ["A", "B", "C"][recorded.iter().position(|recorded| *recorded).unwrap()];
@@ -240,7 +244,7 @@ pub async fn a_note_takes_one_echo<S: Store>(store: &S) {
         ..flight.clone()
     };
     assert!(
-        succeed(store.record_echo(id, &flight, first, Echo::Sure)).await,
+        succeed(store.change_in_flight(id, &flight, NoteChange::Echo(first, Echo::Sure))).await,
         "the same echo again is the one that was noted"
     );
     assert_eq!(flights(store, &fixture).await, [noted]);
@@ -259,7 +263,9 @@ pub async fn a_note_takes_one_that_may_be_its_echo_beside_its_echo<S: Store>(sto
     claim(store, &sending, &flight).await;
     for (echo, first, other) in [(Echo::Maybe, "A", "B"), (Echo::Sure, "B", "A")] {
         for (id, noted) in [(first, true), (other, false), (first, true)] {
-            let recorded = store.record_echo(fixture.instance(), &flight, id, echo).await;
+            let recorded = store
+                .change_in_flight(fixture.instance(), &flight, NoteChange::Echo(id, echo))
+                .await;
             assert_eq!(recorded.unwrap(), noted, "{echo:?} {id}");
         }
     }
@@ -279,7 +285,7 @@ pub async fn notes_are_kept_by_instance<S: Store>(store: &S) {
     claim(store, &sending, &flight).await;
     assert!(flights(store, &other).await.is_empty());
     let recorded = store
-        .record_echo(other.instance(), &flight, "A", Echo::Sure)
+        .change_in_flight(other.instance(), &flight, NoteChange::Echo("A", Echo::Sure))
         .await;
     assert!(!recorded.unwrap());
     assert_eq!(flights(store, &fixture).await, [flight]);

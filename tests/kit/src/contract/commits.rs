@@ -53,7 +53,7 @@ pub async fn a_new_conversation_must_not_exist_yet<S: Store>(store: &S) {
     let mut message = fixture.answer(&mut conversation);
     message.ordinal = Ordinal(7);
     assert_eq!(
-        succeed(store.commit_message(&conversation, &message, &[])).await,
+        succeed(store.commit_messages(&conversation, std::slice::from_ref(&message), &[])).await,
         CommitOutcome::Conflict
     );
     assert_untouched(store, &stored, Ordinal(7)).await;
@@ -68,7 +68,7 @@ pub async fn a_conversation_changed_meanwhile_is_a_conflict_and_nothing_is_writt
     let message = fixture.reply(&mut stale);
     let key = client_key(&fixture, &stored.id.to_string(), &fresh("key"), far_ahead());
     let beside = naming(&key, &message.message_id());
-    let found = succeed(store.commit_message(&stale, &message, &beside)).await;
+    let found = succeed(store.commit_messages(&stale, std::slice::from_ref(&message), &beside)).await;
     assert_eq!(found, CommitOutcome::Conflict);
     assert_untouched(store, &stored, message.ordinal).await;
     assert_eq!(find_held(store, &key).await, None);
@@ -84,7 +84,12 @@ pub async fn of_twenty_commits_at_once_one_wins<S: Store>(store: &S) {
             (conversation, message)
         })
         .collect();
-    let found = join_all(drafts.iter().map(|(c, m)| store.commit_message(c, m, &[]))).await;
+    let found = join_all(
+        drafts
+            .iter()
+            .map(|(c, m)| store.commit_messages(c, std::slice::from_ref(m), &[])),
+    )
+    .await;
     let found: Vec<CommitOutcome> = found.into_iter().map(Result::unwrap).collect();
     let won: Vec<usize> = (0..20)
         .filter(|index| found[*index] == CommitOutcome::Committed)
@@ -135,7 +140,7 @@ pub async fn a_used_key_is_refused_and_nothing_is_written<S: Store>(store: &S) {
             ..key.clone()
         };
         let beside = naming(&key, &message.message_id());
-        let found = succeed(store.commit_message(&next, &message, &beside)).await;
+        let found = succeed(store.commit_messages(&next, std::slice::from_ref(&message), &beside)).await;
         assert_eq!(found, CommitOutcome::Refused(vec![0]));
         assert_untouched(store, &conversation, message.ordinal).await;
         assert_eq!(find_held(store, &key).await.as_ref(), Some(&held));
@@ -150,7 +155,7 @@ pub async fn a_used_key_is_told_before_a_changed_conversation<S: Store>(store: &
     committed_once(store, &conversation, &message, &key).await;
     // The very same request, from the very same reading: what a repeated call looks like.
     let beside = naming(&key, &message.message_id());
-    let found = succeed(store.commit_message(&conversation, &message, &beside)).await;
+    let found = succeed(store.commit_messages(&conversation, std::slice::from_ref(&message), &beside)).await;
     assert_eq!(found, CommitOutcome::Refused(vec![0]));
     assert_eq!(
         find_held(store, &key).await.unwrap().message,
@@ -171,7 +176,7 @@ pub async fn all_writes_beside_a_message_are_made_or_none<S: Store>(store: &S) {
     let id = message.message_id();
     let absent = Write::Delete(other.key(), Condition::Version(Version(7)));
     let refused = [naming(&new, &id), naming(&held, &id), vec![absent]].concat();
-    let found = succeed(store.commit_message(&next, &message, &refused)).await;
+    let found = succeed(store.commit_messages(&next, std::slice::from_ref(&message), &refused)).await;
     assert_eq!(found, CommitOutcome::Refused(vec![1, 2]), "by their places");
     assert_untouched(store, &conversation, message.ordinal).await;
     assert_eq!(find_held(store, &new).await, None);
@@ -179,7 +184,7 @@ pub async fn all_writes_beside_a_message_are_made_or_none<S: Store>(store: &S) {
     let gone = Write::Delete(held.key(), Condition::Always);
     let required = Write::Check(other.key(), Condition::Absent);
     let accepted = [naming(&new, &id), vec![gone, required]].concat();
-    let found = succeed(store.commit_message(&next, &message, &accepted)).await;
+    let found = succeed(store.commit_messages(&next, std::slice::from_ref(&message), &accepted)).await;
     assert_eq!(found, CommitOutcome::Committed);
     assert_eq!(find_stored(store, &message).await.as_ref(), Some(&message));
     assert_eq!(find_held(store, &new).await.unwrap().message, id);
@@ -196,7 +201,7 @@ pub async fn a_write_that_is_beside_a_lost_commit_is_not_made<S: Store>(store: &
     updated(store, &mut stored).await;
     let message = fixture.answer(&mut stale);
     let delete = [Write::Delete(key.key(), Condition::Always)];
-    let found = succeed(store.commit_message(&stale, &message, &delete)).await;
+    let found = succeed(store.commit_messages(&stale, std::slice::from_ref(&message), &delete)).await;
     assert_eq!(found, CommitOutcome::Conflict);
     assert!(find_held(store, &key).await.is_some());
 }
@@ -254,9 +259,9 @@ pub async fn of_ten_requests_with_one_key_at_once_one_makes_a_message<S: Store>(
             (conversation, message, beside)
         })
         .collect();
-    let commits = requests
-        .iter()
-        .map(|(conversation, message, beside)| store.commit_message(conversation, message, beside));
+    let commits = requests.iter().map(|(conversation, message, beside)| {
+        store.commit_messages(conversation, std::slice::from_ref(message), beside)
+    });
     let found = join_all(commits).await;
     let found: Vec<CommitOutcome> = found.into_iter().map(Result::unwrap).collect();
     let won: Vec<usize> = (0..10)

@@ -279,12 +279,12 @@ pub async fn a_reply_is_committed_only_beside_the_journal_that_its_draft_knew<S:
     let before = conversation.clone();
     let reply = [fixture.reply(&mut conversation)];
     for stale in stale.iter().map(Versioned::require_unchanged) {
-        assert_conflict(store.commit_reply(&conversation, &reply, &[stale])).await;
+        assert_conflict(store.commit_messages(&conversation, &reply, &[stale])).await;
     }
     assert!(!succeed(is_journal_unchanged(store, &stale[1])).await);
     assert_eq!(succeed(store.find_conversation(&before.id)).await, Some(before));
     let known = journal.require_unchanged();
-    assert_written(store.commit_reply(&conversation, &reply, &[known])).await;
+    assert_written(store.commit_messages(&conversation, &reply, &[known])).await;
     assert_eq!(list_open(store, &conversation.id).await, reply);
     assert_found(store, &journal).await;
     // A draft that knew a journal is refused once there is none.
@@ -292,8 +292,8 @@ pub async fn a_reply_is_committed_only_beside_the_journal_that_its_draft_knew<S:
     assert!(succeed(delete_journal(store, &journal)).await);
     let reply = [other.reply(&mut first)];
     let none = Versioned::new(empty_journal(&other, &first));
-    assert_conflict(store.commit_reply(&first, &reply, &[journal.require_unchanged()])).await;
-    assert_written(store.commit_reply(&first, &reply, &[none.require_unchanged()])).await;
+    assert_conflict(store.commit_messages(&first, &reply, &[journal.require_unchanged()])).await;
+    assert_written(store.commit_messages(&first, &reply, &[none.require_unchanged()])).await;
 }
 
 /// Looks whether the thread's journal is listed as overdue at `now`, until it is as expected.

@@ -1,14 +1,14 @@
 //! What an erasure finds and takes away.
 
-use super::given::{client_key, find_held, with_reply};
+use super::given::{client_key, erase_deliveries, find_held, with_reply};
 use super::patience::{INDEX, eventually};
 use crate::builders::{BASE, Fixture, accepted, at, claimed, far_ahead, fresh, identity_key, long_ago};
 use crate::ports::succeed;
-use recado_domain::delivery::{DeliveryKey, DeliveryStatus, StatusUpdate};
+use recado_domain::delivery::{Delivery, DeliveryKey, DeliveryStatus, StatusUpdate};
 use recado_domain::ids::{EventId, InstanceId};
 use recado_domain::instance::Echo;
 use recado_domain::scheduled::{ScheduledId, ScheduledMessage, ScheduledState};
-use recado_ports::ports::{CommitOutcome, DeliveryLink, EventChange, EventOwners, Store};
+use recado_ports::ports::{CommitOutcome, DeliveryLink, EventChange, EventOwners, NoteChange, Store};
 use recado_ports::records::client_keys::delete_client_key;
 use recado_ports::records::scheduled_messages::{
     find_scheduled, list_pending_scheduled, put_scheduled, save_scheduled,
@@ -116,8 +116,9 @@ pub async fn erased_deliveries_are_gone_and_others_stay<S: Store>(store: &S) {
     }
     let [gone, stays, absent] = keys;
     for _ in 0..2 {
-        succeed(store.erase_deliveries(&[gone.clone(), absent.clone()], far_ahead())).await;
-        assert_eq!(succeed(store.find_delivery(&gone)).await, None);
+        erase_deliveries(store, &[gone.clone(), absent.clone()], far_ahead()).await;
+        let erased = succeed(store.find_delivery(&gone)).await;
+        assert_eq!(erased, Some(Delivery::of_erased_message()));
         assert!(succeed(store.find_delivery(&stays)).await.is_some());
     }
 }
@@ -137,17 +138,18 @@ pub async fn a_status_of_an_erased_delivery_is_ignored_until_its_note_expires<S:
     };
     let first = status(DeliveryStatus::Sent, 1);
     succeed(store.record_status(&first, far_ahead(), None)).await;
-    succeed(store.erase_deliveries(std::slice::from_ref(&first.key), far_ahead())).await;
+    erase_deliveries(store, std::slice::from_ref(&first.key), far_ahead()).await;
     for late in [
         first.clone(),
         status(DeliveryStatus::Read, 2),
         status(DeliveryStatus::Failed, 3),
     ] {
         succeed(store.record_status(&late, far_ahead(), None)).await;
-        assert_eq!(succeed(store.find_delivery(&late.key)).await, None);
+        let erased = succeed(store.find_delivery(&late.key)).await;
+        assert_eq!(erased, Some(Delivery::of_erased_message()));
         assert_eq!(succeed(store.find_deliveries(&[late.key])).await, [None]);
     }
-    succeed(store.erase_deliveries(std::slice::from_ref(&first.key), long_ago())).await;
+    erase_deliveries(store, std::slice::from_ref(&first.key), long_ago()).await;
     succeed(store.record_status(&status(DeliveryStatus::Read, 4), far_ahead(), None)).await;
     let found = succeed(store.find_delivery(&first.key)).await.unwrap();
     assert_eq!(
@@ -176,15 +178,18 @@ pub async fn what_was_sent_is_known_by_its_key_also_after_its_erasure<S: Store>(
         detail: None,
     };
     succeed(store.record_status(&told, far_ahead(), None)).await;
-    let is_sent = async |key: &DeliveryKey| succeed(store.is_sent_message(key)).await;
+    let is_sent = async |key: &DeliveryKey| {
+        let found = succeed(store.find_delivery(key)).await;
+        found.is_some_and(|delivery| delivery.is_of_sent_message())
+    };
     assert!(!is_sent(&told.key).await, "of a message that nobody knows");
     assert!(!is_sent(&link.key).await);
     super::given::claim(store, &sending, &flight).await;
     super::given::assert_written(store.settle_message(&sent, Some(&flight), Some(&link), None)).await;
     assert!(is_sent(&link.key).await);
-    succeed(store.erase_deliveries(std::slice::from_ref(&link.key), far_ahead())).await;
+    erase_deliveries(store, std::slice::from_ref(&link.key), far_ahead()).await;
     assert!(is_sent(&link.key).await);
-    succeed(store.erase_deliveries(std::slice::from_ref(&link.key), long_ago())).await;
+    erase_deliveries(store, std::slice::from_ref(&link.key), long_ago()).await;
     assert!(!is_sent(&link.key).await, "the note has expired");
 }
 
@@ -208,18 +213,18 @@ pub async fn an_erased_note_of_an_in_flight_send_takes_its_place_only_while_it_i
     let notes = async || succeed(store.list_in_flight(instance)).await;
     let threads = [reply.conversation.thread_id().clone()];
     let erased = flight.clone().erase_recipient(&identity_key(), &threads);
-    succeed(store.replace_in_flight(instance, &erased)).await;
+    succeed(store.change_in_flight(instance, &erased, NoteChange::Replace)).await;
     assert!(notes().await.is_empty(), "no note is made");
     super::given::claim(store, &sending, &flight).await;
     for _ in 0..2 {
-        succeed(store.replace_in_flight(instance, &erased)).await;
+        succeed(store.change_in_flight(instance, &erased, NoteChange::Replace)).await;
         assert_eq!(notes().await, std::slice::from_ref(&erased));
     }
-    assert!(succeed(store.record_echo(instance, &erased, "hash", Echo::Sure)).await);
+    assert!(succeed(store.change_in_flight(instance, &erased, NoteChange::Echo("hash", Echo::Sure))).await);
     assert_eq!(notes().await[0].echo.as_deref(), Some("hash"));
     let sent = accepted(&sending);
     super::given::assert_written(store.settle_message(&sent, Some(&flight), None, None)).await;
-    succeed(store.replace_in_flight(instance, &erased)).await;
+    succeed(store.change_in_flight(instance, &erased, NoteChange::Replace)).await;
     assert!(notes().await.is_empty());
     succeed(store.overwrite_deleted()).await;
 }

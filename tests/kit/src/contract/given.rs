@@ -2,15 +2,17 @@
 
 use crate::builders::Fixture;
 use crate::ports::succeed;
+use jiff::Timestamp;
 use recado_domain::conversation::Conversation;
+use recado_domain::delivery::DeliveryKey;
 use recado_domain::event::InboundJob;
 use recado_domain::ids::{ConversationId, IdempotencyKey, MessageId, Ordinal};
 use recado_domain::instance::InFlightSend;
 use recado_domain::message::Message;
 use recado_domain::moving::HeldKey;
 use recado_ports::ports::{
-    ClaimOutcome, CommitOutcome, InboundWrite, PortResult, RecordEventOutcome, Store, StoreInboundOutcome,
-    WriteOutcome,
+    ClaimOutcome, CommitOutcome, DeliveryChange, InboundWrite, PortResult, RecordEventOutcome, Store,
+    StoreInboundOutcome, WriteOutcome,
 };
 use recado_ports::records::client_keys::{find_client_key, hold_client_key};
 use recado_ports::table::Write;
@@ -64,10 +66,15 @@ pub(crate) async fn with_reply<S: Store>(store: &S) -> (Fixture, Conversation, M
     (fixture, conversation, message)
 }
 
+/// Erases deliveries, and notes it until `expires`.
+pub(crate) async fn erase_deliveries<S: Store>(store: &S, keys: &[DeliveryKey], expires: Timestamp) {
+    succeed(store.change_deliveries(keys, DeliveryChange::Erase { expires })).await;
+}
+
 /// Asserts that a conditional write is done.
 #[track_caller]
 pub(crate) fn assert_written(
-    call: impl Future<Output = PortResult<WriteOutcome>>,
+    call: impl Future<Output = PortResult<impl Into<WriteOutcome>>>,
 ) -> impl Future<Output = ()> {
     assert_outcome(call, WriteOutcome::Written)
 }
@@ -75,18 +82,21 @@ pub(crate) fn assert_written(
 /// Asserts that a conditional write is refused.
 #[track_caller]
 pub(crate) fn assert_conflict(
-    call: impl Future<Output = PortResult<WriteOutcome>>,
+    call: impl Future<Output = PortResult<impl Into<WriteOutcome>>>,
 ) -> impl Future<Output = ()> {
     assert_outcome(call, WriteOutcome::Conflict)
 }
 
 #[track_caller]
 fn assert_outcome(
-    call: impl Future<Output = PortResult<WriteOutcome>>,
+    call: impl Future<Output = PortResult<impl Into<WriteOutcome>>>,
     expected: WriteOutcome,
 ) -> impl Future<Output = ()> {
     let (caller, call) = (Location::caller(), succeed(call));
-    async move { assert_eq!(call.await, expected, "of the write at {caller}") }
+    async move {
+        let found: WriteOutcome = call.await.into();
+        assert_eq!(found, expected, "of the write at {caller}");
+    }
 }
 
 /// Claims a message, whose state is `sending` already, for the attempt of `flight`.
@@ -103,7 +113,7 @@ pub(crate) async fn committed_once<S: Store>(
     key: &HeldKey,
 ) {
     let beside = naming(key, &message.message_id());
-    let found = succeed(store.commit_message(conversation, message, &beside)).await;
+    let found = succeed(store.commit_messages(conversation, std::slice::from_ref(message), &beside)).await;
     assert_eq!(found, CommitOutcome::Committed);
 }
 
@@ -135,7 +145,7 @@ pub(crate) async fn find_stored<S: Store>(store: &S, message: &Message) -> Optio
 /// Commits `message` with `conversation`.
 pub(crate) async fn committed<S: Store>(store: &S, conversation: &Conversation, message: &Message) {
     assert_eq!(
-        succeed(store.commit_message(conversation, message, &[])).await,
+        succeed(store.commit_messages(conversation, std::slice::from_ref(message), &[])).await,
         CommitOutcome::Committed
     );
 }
@@ -150,7 +160,7 @@ pub(crate) async fn updated<S: Store>(store: &S, conversation: &mut Conversation
 }
 
 /// A client's key of the fixture's tenant in `scope`. It names no message that is stored.
-pub(crate) fn client_key(fixture: &Fixture, scope: &str, key: &str, expires: jiff::Timestamp) -> HeldKey {
+pub(crate) fn client_key(fixture: &Fixture, scope: &str, key: &str, expires: Timestamp) -> HeldKey {
     HeldKey {
         tenant: Some(fixture.bound.tenant.id.clone()),
         scope: scope.to_owned(),

@@ -24,7 +24,7 @@ async fn follow<S: Store>(
 ) -> Vec<LoggedEvent> {
     let mut found = Vec::new();
     loop {
-        let page = succeed(store.list_published_events(Some(tenant), after, limit)).await;
+        let page = succeed(store.list_published_events(Some(tenant), LogPlace::After(after), limit)).await;
         assert!(page.events.len() <= limit);
         assert!(page.next >= after);
         after = page.next;
@@ -33,6 +33,11 @@ async fn follow<S: Store>(
         }
         found.extend(page.events);
     }
+}
+
+/// Returns a place of the log.
+async fn find_cursor<S: Store>(store: &S, place: LogPlace) -> EventCursor {
+    succeed(store.list_published_events(None, place, 0)).await.next
 }
 
 /// Waits until so many events of the tenant are published, and returns them.
@@ -135,16 +140,16 @@ pub async fn a_reader_that_follows_next_sees_each_event_once_and_in_order<S: Sto
 pub async fn what_comes_later_appears_behind_a_place_that_was_given_out<S: Store>(store: &S) {
     let fixture = Fixture::new();
     let tenant = Some(&fixture.bound.tenant.id);
-    let before = succeed(store.find_cursor(LogPlace::Newest)).await;
-    let empty = succeed(store.list_published_events(tenant, before, 10)).await;
+    let before = find_cursor(store, LogPlace::Newest).await;
+    let empty = succeed(store.list_published_events(tenant, LogPlace::After(before), 10)).await;
     assert_eq!((empty.events, empty.next), (Vec::new(), before));
     begun(store, &fixture).await;
-    let read = async || succeed(store.list_published_events(tenant, before, 10)).await;
+    let read = async || succeed(store.list_published_events(tenant, LogPlace::After(before), 10)).await;
     let page = eventually(INDEX, read, |page| page.events.len() == 2).await;
     assert_eq!(page.events.len(), 2);
     assert_eq!(page.next, page.events[1].cursor);
     // Others may publish meanwhile.
-    let newest = succeed(store.find_cursor(LogPlace::Newest)).await;
+    let newest = find_cursor(store, LogPlace::Newest).await;
     assert!(newest >= page.next, "{newest:?} is before {:?}", page.next);
 }
 
@@ -153,10 +158,10 @@ pub async fn the_place_before_a_time_leads_to_everything_since<S: Store>(store: 
     begun(store, &fixture).await;
     published(store, &fixture, 2).await;
     let found = follow(store, &fixture.bound.tenant.id, EventCursor::START, 10).await;
-    let before = succeed(store.find_cursor(LogPlace::Before(found[0].event.at))).await;
+    let before = find_cursor(store, LogPlace::Before(found[0].event.at)).await;
     assert!(before < found[0].cursor);
-    let behind = succeed(store.find_cursor(LogPlace::Before(far_ahead()))).await;
-    let newest = succeed(store.find_cursor(LogPlace::Newest)).await;
+    let behind = find_cursor(store, LogPlace::Before(far_ahead())).await;
+    let newest = find_cursor(store, LogPlace::Newest).await;
     assert!(found[1].cursor <= behind && behind <= newest);
 }
 
@@ -164,7 +169,7 @@ pub async fn a_place_ahead_of_the_log_is_refused<S: Store>(store: &S) {
     let fixture = Fixture::new();
     let ahead = EventCursor(i64::MAX.unsigned_abs());
     let refused = store
-        .list_published_events(Some(&fixture.bound.tenant.id), ahead, 10)
+        .list_published_events(Some(&fixture.bound.tenant.id), LogPlace::After(ahead), 10)
         .await;
     assert!(refused.is_err_and(|error| !error.is_retryable()));
 }

@@ -11,7 +11,7 @@ use recado_domain::conversation::Conversation;
 use recado_domain::ids::Ordinal;
 use recado_domain::message::Message;
 use recado_domain::outbox::ReplyPart;
-use recado_ports::ports::{Store, WriteOutcome};
+use recado_ports::ports::{CommitOutcome, Store};
 
 /// A reply in so many parts that say `text`, numbered in `conversation`.
 fn parts(fixture: &Fixture, conversation: &mut Conversation, of: u32, text: &str) -> Vec<Message> {
@@ -34,7 +34,7 @@ pub async fn a_reply_is_committed_with_its_conversation_and_is_open<S: Store>(st
     let fixture = Fixture::new();
     let mut conversation = begun(store, &fixture).await;
     let reply = [fixture.reply(&mut conversation)];
-    assert_written(store.commit_reply(&conversation, &reply, &[])).await;
+    assert_written(store.commit_messages(&conversation, &reply, &[])).await;
     assert_eq!(
         succeed(store.find_conversation(&conversation.id)).await,
         Some(conversation.clone())
@@ -51,7 +51,7 @@ pub async fn ten_parts_of_the_longest_text_are_committed_at_once_and_are_open_in
     let mut conversation = begun(store, &fixture).await;
     // Three bytes each: as long as 4,096 UTF-16 code units get.
     let parts = parts(&fixture, &mut conversation, 10, &"好".repeat(4096));
-    assert_written(store.commit_reply(&conversation, &parts, &[])).await;
+    assert_written(store.commit_messages(&conversation, &parts, &[])).await;
     assert_eq!(
         succeed(store.find_conversation(&conversation.id)).await,
         Some(conversation.clone())
@@ -72,7 +72,7 @@ pub async fn a_reply_to_a_conversation_changed_meanwhile_is_a_conflict_and_no_pa
     stored.take_over();
     updated(store, &mut stored).await;
     let parts = parts(&fixture, &mut stale, 3, "oi");
-    assert_conflict(store.commit_reply(&stale, &parts, &[])).await;
+    assert_conflict(store.commit_messages(&stale, &parts, &[])).await;
     for part in &parts {
         assert_untouched(store, &stored, part.ordinal).await;
     }
@@ -88,9 +88,14 @@ pub async fn of_ten_replies_at_once_one_is_committed_with_all_its_parts<S: Store
             (conversation, parts)
         })
         .collect();
-    let found = join_all(drafts.iter().map(|(c, parts)| store.commit_reply(c, parts, &[]))).await;
+    let found = join_all(
+        drafts
+            .iter()
+            .map(|(c, parts)| store.commit_messages(c, parts, &[])),
+    )
+    .await;
     let won: Vec<usize> = (0..10)
-        .filter(|index| *found[*index].as_ref().unwrap() == WriteOutcome::Written)
+        .filter(|index| *found[*index].as_ref().unwrap() == CommitOutcome::Committed)
         .collect();
     assert_eq!(won.len(), 1);
     let (_, parts) = &drafts[won[0]];

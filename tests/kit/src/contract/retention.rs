@@ -12,7 +12,7 @@ use recado_domain::content::Content;
 use recado_domain::conversation::Conversation;
 use recado_domain::ids::{ConversationId, Ordinal};
 use recado_domain::message::Message;
-use recado_ports::ports::Store;
+use recado_ports::ports::{DeletedPart, Store};
 use recado_ports::records::aliases::{delete_alias, find_alias, save_alias};
 
 async fn kept_since<S: Store>(store: &S, conversation: &Conversation, before: i64, expected: usize) {
@@ -48,7 +48,7 @@ pub async fn the_longest_kept_conversations_are_listed_first<S: Store>(store: &S
         let mut conversation = begun(store, &contact).await;
         conversation.kept.oldest_at = Some(at(-age));
         conversation.rev += 1;
-        assert_written(store.delete_messages(&conversation, &[])).await;
+        assert_written(store.delete_part_of(&conversation, DeletedPart::Messages(&[]))).await;
         ids.push((age, conversation.id));
     }
     ids.sort_by_key(|(age, _)| -age);
@@ -76,7 +76,8 @@ pub async fn deleted_messages_are_gone_and_the_others_stay<S: Store>(store: &S) 
     let (fixture, mut conversation, [first, second, third]) = of_three(store).await;
     conversation.trim_history(Ordinal(3), at(5_000));
     conversation.rev += 1;
-    assert_written(store.delete_messages(&conversation, std::slice::from_ref(&first))).await;
+    assert_written(store.delete_part_of(&conversation, DeletedPart::Messages(std::slice::from_ref(&first))))
+        .await;
     assert_eq!(find_stored(store, &first).await, None);
     assert_eq!(
         find_stored(store, &second).await.as_ref(),
@@ -99,7 +100,7 @@ pub async fn an_open_message_can_be_deleted_too<S: Store>(store: &S) {
     let (_, mut conversation, messages) = of_three(store).await;
     conversation.trim_history(Ordinal(4), at(5_000));
     conversation.rev += 1;
-    assert_written(store.delete_messages(&conversation, &messages)).await;
+    assert_written(store.delete_part_of(&conversation, DeletedPart::Messages(&messages))).await;
     assert!(list_open(store, &conversation.id).await.is_empty());
     for message in &messages {
         assert_eq!(find_stored(store, message).await, None);
@@ -122,7 +123,7 @@ pub async fn a_conversation_changed_meanwhile_loses_no_message<S: Store>(store: 
     received(store, &fixture, &mut conversation, &fixture.job()).await;
     stale.trim_history(Ordinal(3), at(5_000));
     stale.rev += 1;
-    assert_conflict(store.delete_messages(&stale, std::slice::from_ref(&first))).await;
+    assert_conflict(store.delete_part_of(&stale, DeletedPart::Messages(std::slice::from_ref(&first)))).await;
     assert_eq!(find_stored(store, &first).await, Some(first));
     kept_since(store, &conversation, 0, 1).await;
 }
@@ -132,7 +133,10 @@ pub async fn messages_that_are_gone_already_are_left_out<S: Store>(store: &S) {
     for _ in 0..2 {
         conversation.trim_history(Ordinal(2), at(5_000));
         conversation.rev += 1;
-        assert_written(store.delete_messages(&conversation, std::slice::from_ref(&first))).await;
+        assert_written(
+            store.delete_part_of(&conversation, DeletedPart::Messages(std::slice::from_ref(&first))),
+        )
+        .await;
     }
     assert_eq!(find_stored(store, &first).await, None);
 }
@@ -143,12 +147,12 @@ pub async fn a_deleted_conversation_is_nowhere_and_its_thread_begins_again<S: St
     let message = received(store, &fixture, &mut conversation, &fixture.job()).await;
     conversation.trim_history(Ordinal(2), at(0));
     conversation.rev += 1;
-    assert_written(store.delete_messages(&conversation, &[message])).await;
+    assert_written(store.delete_part_of(&conversation, DeletedPart::Messages(&[message]))).await;
     let mut stale = conversation.clone();
     stale.rev -= 1;
-    assert_conflict(store.delete_conversation(&stale)).await;
-    assert_written(store.delete_conversation(&conversation)).await;
-    assert_written(store.delete_conversation(&conversation)).await;
+    assert_conflict(store.delete_part_of(&stale, DeletedPart::Record)).await;
+    assert_written(store.delete_part_of(&conversation, DeletedPart::Record)).await;
+    assert_written(store.delete_part_of(&conversation, DeletedPart::Record)).await;
     assert_eq!(succeed(store.find_conversation(&conversation.id)).await, None);
     assert_eq!(
         succeed(store.find_latest_conversation(&fixture.thread())).await,

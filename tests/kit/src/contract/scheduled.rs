@@ -78,7 +78,9 @@ async fn commit<S: Store>(
     message: &Message,
 ) -> PortResult<CommitOutcome> {
     let beside = Change::save(scheduled)?.writes;
-    store.commit_message(conversation, message, &beside).await
+    store
+        .commit_messages(conversation, std::slice::from_ref(message), &beside)
+        .await
 }
 
 /// The message that `scheduled` becomes in `conversation`; both become ready to be written.

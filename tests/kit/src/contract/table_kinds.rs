@@ -8,13 +8,14 @@ use crate::own_kinds::{Note, Remains, Slip};
 use crate::ports::succeed;
 use recado_domain::ids::TenantId;
 use recado_domain::published_event::EventCursor;
-use recado_ports::ports::Store;
+use recado_ports::ports::{LogPlace, Store};
 use recado_ports::table::{Condition, Partition, Query, Record, find_led, find_record};
 use std::collections::BTreeSet;
 
 /// The ids of what was published of a tenant.
 async fn published<S: Store>(store: &S, tenant: &TenantId) -> BTreeSet<String> {
-    let page = succeed(store.list_published_events(Some(tenant), EventCursor::START, 100)).await;
+    let page =
+        succeed(store.list_published_events(Some(tenant), LogPlace::After(EventCursor::START), 100)).await;
     let ids = page.events.into_iter().map(|logged| logged.event.id);
     ids.collect()
 }

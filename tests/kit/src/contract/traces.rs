@@ -31,7 +31,7 @@ pub async fn an_event_its_message_and_the_reply_are_found_by_their_correlation<S
     // The reply bears the event's; another message of the same conversation one of its own.
     let mut reply = fixture.reply(&mut conversation);
     reply.correlation = job.correlation.clone();
-    let committed = succeed(store.commit_message(&conversation, &reply, &[])).await;
+    let committed = succeed(store.commit_messages(&conversation, std::slice::from_ref(&reply), &[])).await;
     assert_eq!(committed, CommitOutcome::Committed);
     replied(store, &fixture, &mut conversation).await;
     let found = traced(store, &asked, 1, 2).await;

@@ -1,13 +1,13 @@
 //! Messages that a provider accepted and WhatsApp did not acknowledge.
 
-use super::given::{assert_written, begun, claim, replied};
+use super::given::{assert_written, begun, claim, erase_deliveries, replied};
 use super::patience::{INDEX, eventually};
 use crate::builders::{Fixture, accepted, at, claimed, far_ahead, fresh};
 use crate::ports::succeed;
 use recado_domain::delivery::{AwaitedAcknowledgement, DeliveryKey, DeliveryStatus, StatusUpdate};
 use recado_domain::ids::MessageId;
 use recado_domain::provider::Provider;
-use recado_ports::ports::{DeliveryLink, PageRequest, Store, UnacknowledgedFilter};
+use recado_ports::ports::{DeliveryChange, DeliveryLink, PageRequest, Store, UnacknowledgedFilter};
 
 /// Time at which the acknowledgement of the cases' messages is missing, in minutes.
 const DUE: i64 = 10;
@@ -119,7 +119,7 @@ pub async fn what_is_not_acknowledged_in_time_is_listed_by_tenant_until_a_status
     expect(store, &due_from(DUE), DUE + 1, &[&first, &later]).await;
     expect(store, &due_from(DUE + 1), DUE + 1, &[&later]).await;
     expect(store, &due_from(DUE + 2), DUE + 3, &[]).await;
-    succeed(store.stop_awaiting(&first.key)).await;
+    succeed(store.change_deliveries(std::slice::from_ref(&first.key), DeliveryChange::StopAwaiting)).await;
     expect(store, &of_tenant(&fixture), DUE + 1, &[&later]).await;
     acknowledge(store, &first.key).await;
     let delivery = succeed(store.find_delivery(&first.key)).await.unwrap();
@@ -127,9 +127,9 @@ pub async fn what_is_not_acknowledged_in_time_is_listed_by_tenant_until_a_status
         (delivery.message, delivery.status),
         (Some(first.id), Some(DeliveryStatus::Sent))
     );
-    succeed(store.stop_awaiting(&first.key)).await;
+    succeed(store.change_deliveries(std::slice::from_ref(&first.key), DeliveryChange::StopAwaiting)).await;
     expect(store, &of_tenant(&fixture), DUE + 1, &[&later]).await;
-    succeed(store.erase_deliveries(std::slice::from_ref(&later.key), far_ahead())).await;
+    erase_deliveries(store, std::slice::from_ref(&later.key), far_ahead()).await;
     expect(store, &of_tenant(&fixture), DUE + 1, &[]).await;
     expect(store, &of_tenant(&other), DUE + 1, &[&theirs]).await;
 }

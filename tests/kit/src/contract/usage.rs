@@ -1,6 +1,6 @@
 //! The use of models: each committed reply adds to the sums of its tenant, agent, model and day, once.
 
-use super::given::begun;
+use super::given::{begun, erase_deliveries};
 use crate::builders::{Fixture, at, far_ahead, fresh, long_ago, out};
 use crate::ports::succeed;
 use jiff::civil::{Date, date};
@@ -54,7 +54,9 @@ async fn try_commit_reply<S: Store>(
         unused_answers: Vec::new(),
         usage_kept: None,
     });
-    succeed(store.commit_reply(conversation, &[first, second], &[])).await
+    succeed(store.commit_messages(conversation, &[first, second], &[]))
+        .await
+        .into()
 }
 
 /// The same, where nothing is in its way.
@@ -315,7 +317,7 @@ pub async fn neither_an_erased_message_nor_a_known_status_adds_a_charge_and_a_ne
     let charge = charged(&fixture, "meta:utility", 1);
     let erased = some_delivery(&fixture);
     succeed(store.record_status(&reached(&erased, DeliveryStatus::Sent, 1), far_ahead(), None)).await;
-    succeed(store.erase_deliveries(std::slice::from_ref(&erased), far_ahead())).await;
+    erase_deliveries(store, std::slice::from_ref(&erased), far_ahead()).await;
     let known = reached(&some_delivery(&fixture), DeliveryStatus::Delivered, 2);
     succeed(store.record_status(&known, far_ahead(), None)).await;
     for update in [reached(&erased, DeliveryStatus::Delivered, 2), known] {

@@ -138,7 +138,9 @@ impl<S: Store + Clone + 'static> Story<S> {
         let (store, tenant) = (&self.deps.store, &records.tenant);
         let day = BASE.to_zoned(TimeZone::UTC).date();
         LeftBeside {
-            delivery: succeed(store.find_delivery(&records.delivery)).await.is_some(),
+            delivery: succeed(store.find_delivery(&records.delivery))
+                .await
+                .is_some_and(|delivery| !delivery.erased),
             used: !succeed(store.list_usage(tenant, day, day)).await.is_empty(),
             guest: succeed(find_guest(store, tenant, &occasion_id(), &records.guest))
                 .await

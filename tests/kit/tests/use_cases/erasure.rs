@@ -8,7 +8,7 @@ use recado_domain::config::{ConfigDocument, ConfigRemoval};
 use recado_domain::contact::ContactAddress;
 use recado_domain::content::{Content, Media, MediaKind};
 use recado_domain::dead_letter::{DeadLetter, DeadLetterContent, QueueName};
-use recado_domain::delivery::{DeliveryKey, DeliveryStatus, StatusUpdate};
+use recado_domain::delivery::{Delivery, DeliveryKey, DeliveryStatus, StatusUpdate};
 use recado_domain::event::{EventKind, EventPayload, InboundJob, derive_event_id};
 use recado_domain::file_text::FileTextSource;
 use recado_domain::ids::{ConversationId, IdempotencyKey, Ordinal, ThreadId};
@@ -819,7 +819,8 @@ async fn a_status_that_comes_after_the_erasure_leaves_nothing() {
             detail: None,
         };
         succeed(store.record_status(&late, far_ahead(), None)).await;
-        assert_eq!(succeed(store.find_delivery(&key)).await, None);
+        let erased = succeed(store.find_delivery(&key)).await;
+        assert_eq!(erased, Some(Delivery::of_erased_message()));
     }
     site.assert_erased();
 }

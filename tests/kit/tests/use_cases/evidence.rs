@@ -74,7 +74,10 @@ async fn settle_only_after_the_equal_attempt(status_first: bool) {
     };
     let mut conversation = other.conversation(1);
     let answer = other.answer(&mut conversation);
-    store.commit_message(&conversation, &answer, &[]).await.unwrap();
+    store
+        .commit_messages(&conversation, std::slice::from_ref(&answer), &[])
+        .await
+        .unwrap();
     setup.pass(60);
     let own = store.list_in_flight(&reply.instance).await.unwrap().remove(0);
     let (claimed, flight) = claimed(&answer);

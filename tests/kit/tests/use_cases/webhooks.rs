@@ -15,7 +15,7 @@ use recado_domain::{SignedDuration, Timestamp};
 use recado_pipeline::Verdict;
 use recado_pipeline::configure::{ApplyOptions, apply_configuration};
 use recado_pipeline::ports::{
-    EndpointPost, EndpointPosts, PageRequest, PostAnswer, PublishedEvents, WriteOutcome,
+    EndpointPost, EndpointPosts, LogPlace, PageRequest, PostAnswer, PublishedEvents, WriteOutcome,
 };
 use recado_pipeline::records::configuration::put_configuration;
 use recado_pipeline::records::endpoints::{
@@ -270,7 +270,11 @@ async fn an_endpoint_is_told_of_nothing_that_belongs_to_another_tenant() {
     succeed(put_configuration(store, &other.document())).await;
     let closed = InstanceChange::Connection(seen(ConnectionStatus::Closed, scene.setup.now(), None));
     change_instance(store, other.instance(), closed).await;
-    let of_other = store.list_published_events(Some(&other.bound.tenant.id), EventCursor::START, 10);
+    let of_other = store.list_published_events(
+        Some(&other.bound.tenant.id),
+        LogPlace::After(EventCursor::START),
+        10,
+    );
     assert_eq!(succeed(of_other).await.events.len(), 1);
     scene.publish(0, 1).await;
     let crm = StandIn::new(Does::Accepts);
@@ -586,7 +590,7 @@ async fn a_pass_posts_nothing_that_failed_for_an_endpoint_that_was_made_again_si
     let (store, yesterday) = (&scene.setup.world.store, scene.setup.now());
     scene.publish(0, 1).await;
     scene.work(&crm, "crm").await;
-    let published = store.list_published_events(Some(&scene.tenant), EventCursor::START, 10);
+    let published = store.list_published_events(Some(&scene.tenant), LogPlace::After(EventCursor::START), 10);
     let logged = succeed(published).await.events.remove(0);
     scene.setup.pass(86_400);
     let id = endpoint("crm").id;

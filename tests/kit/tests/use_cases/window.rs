@@ -163,7 +163,13 @@ async fn a_template_needs_no_window() {
     let mut conversation = fixture.conversation(1);
     let mut message = fixture.answer(&mut conversation);
     message.content = Content::Template(template());
-    succeed(setup.world.store.commit_message(&conversation, &message, &[])).await;
+    succeed(
+        setup
+            .world
+            .store
+            .commit_messages(&conversation, std::slice::from_ref(&message), &[]),
+    )
+    .await;
     setup.pass(3 * DAY);
     setup.send(&conversation.id).await;
     assert_eq!(setup.world.providers.contents(), [message.content]);
@@ -201,7 +207,13 @@ async fn a_clients_template_that_cannot_be_sent_is_given_up_before_an_attempt() 
     let mut conversation = fixture.conversation(1);
     let mut message = fixture.answer(&mut conversation);
     message.content = Content::Template(template());
-    succeed(setup.world.store.commit_message(&conversation, &message, &[])).await;
+    succeed(
+        setup
+            .world
+            .store
+            .commit_messages(&conversation, std::slice::from_ref(&message), &[]),
+    )
+    .await;
     setup.send(&conversation.id).await;
     assert_eq!(setup.world.providers.sent(), 0);
     let dead = succeed(find_dead_letter(

@@ -1100,7 +1100,10 @@ impl Setup {
         .await;
         let mut reply = fixture.reply(&mut conversation);
         reply.stored_at = self.now();
-        let committed = store.commit_message(&conversation, &reply, &[]).await.unwrap();
+        let committed = store
+            .commit_messages(&conversation, std::slice::from_ref(&reply), &[])
+            .await
+            .unwrap();
         assert_eq!(committed, CommitOutcome::Committed);
         reply
     }

@@ -7,7 +7,7 @@ use futures::executor::block_on;
 use recado_domain::access::Caller;
 use recado_domain::published_event::{EventCursor, PublishedEvent};
 use recado_domain::webhook_endpoint::FailedEvent;
-use recado_pipeline::ports::{PageRequest, Store};
+use recado_pipeline::ports::{LogPlace, PageRequest, Store};
 use recado_pipeline::records::endpoints::list_endpoint_states;
 use recado_pipeline::webhooks;
 use std::collections::{BTreeMap, BTreeSet};
@@ -58,7 +58,11 @@ where
 {
     let (mut log, mut after) = (Log::new(), EventCursor::START);
     loop {
-        let page = block_on(sim.store.list_published_events(None, after, PAGE)).expect("events are listed");
+        let page = block_on(
+            sim.store
+                .list_published_events(None, LogPlace::After(after), PAGE),
+        )
+        .expect("events are listed");
         after = page.next;
         let is_last = page.events.len() < PAGE;
         let events = page.events.into_iter();

@@ -17,13 +17,11 @@ use jiff::Timestamp;
 use recado_domain::access_list::AccessList;
 use recado_domain::config::{ConfigRemoval, Instance, InstanceConfig};
 use recado_domain::conversation::Conversation;
-use recado_domain::delivery::DeliveryKey;
 use recado_domain::delivery_rules::DeliveryRules;
 use recado_domain::event::EventRecord;
-use recado_domain::ids::{ConversationId, InstanceId, TenantId};
-use recado_domain::instance::InFlightSend;
+use recado_domain::ids::{ConversationId, TenantId};
 use recado_domain::message::Message;
-use recado_pipeline::ports::{EventOwners, PortResult, RecordRemoval, Store, WriteOutcome};
+use recado_pipeline::ports::{DeletedPart, EventOwners, PortResult, RecordRemoval, Store, WriteOutcome};
 use recado_pipeline::records::configuration::{load_configuration, remove_configuration};
 impl<S: Store> FaultyPort<S> {
     fn saw(&self, messages: &[Message]) {
@@ -64,26 +62,9 @@ impl<S: Store> FaultyPort<S> {
 
 #[async_trait]
 impl<S: Store> RecordRemoval for FaultyPort<S> {
-    async fn erase_deliveries(&self, keys: &[DeliveryKey], expires: Timestamp) -> PortResult<()> {
-        self.around("erase_deliveries", self.inner.erase_deliveries(keys, expires))
-            .await
-    }
-
     async fn overwrite_deleted(&self) -> PortResult<()> {
         self.around("overwrite_deleted", self.inner.overwrite_deleted())
             .await
-    }
-
-    async fn list_unlisted_conversations(
-        &self,
-        tenant: &TenantId,
-        limit: usize,
-    ) -> PortResult<Vec<Conversation>> {
-        self.around(
-            "list_unlisted_conversations",
-            self.inner.list_unlisted_conversations(tenant, limit),
-        )
-        .await
     }
 
     async fn list_kept_since(
@@ -99,24 +80,17 @@ impl<S: Store> RecordRemoval for FaultyPort<S> {
         .await
     }
 
-    async fn delete_messages(
+    async fn delete_part_of(
         &self,
         conversation: &Conversation,
-        messages: &[Message],
+        part: DeletedPart<'_>,
     ) -> PortResult<WriteOutcome> {
-        self.around(
-            "delete_messages",
-            self.inner.delete_messages(conversation, messages),
-        )
-        .await
-    }
-
-    async fn delete_conversation(&self, conversation: &Conversation) -> PortResult<WriteOutcome> {
-        self.around(
-            "delete_conversation",
-            self.inner.delete_conversation(conversation),
-        )
-        .await
+        let call = match part {
+            DeletedPart::Messages(_) => "delete_messages",
+            DeletedPart::Record => "delete_conversation",
+        };
+        self.around(call, self.inner.delete_part_of(conversation, part))
+            .await
     }
 
     async fn list_pending_events(&self, owners: EventOwners<'_>) -> PortResult<Vec<EventRecord>> {
@@ -139,15 +113,6 @@ impl<S: Store> RecordRemoval for FaultyPort<S> {
             self.inner.list_pending_events(owners).await
         };
         self.around("list_pending_events_of", effect).await
-    }
-
-    async fn replace_in_flight(&self, instance: &InstanceId, erased: &InFlightSend) -> PortResult<()> {
-        let mut erased = erased.clone();
-        if self.injector.lacks(Mutation::ErasedNotesForgotten) {
-            erased.text_hash.clear();
-        }
-        let effect = self.inner.replace_in_flight(instance, &erased);
-        self.around("replace_in_flight", effect).await
     }
 
     async fn delete_tenant_records(

@@ -74,7 +74,9 @@ where
     pub(super) fn note_moment(&self) -> Moment {
         Moment {
             at_ms: self.simulation().elapsed_ms(),
-            cursor: block_on(self.store.find_cursor(LogPlace::Newest)).expect("the log is read"),
+            cursor: block_on(self.store.list_published_events(None, LogPlace::Newest, 0))
+                .expect("the log is read")
+                .next,
         }
     }
 

@@ -10,7 +10,7 @@ use recado_domain::millis::add_millis;
 use recado_domain::wake_up::EndpointJob;
 use recado_domain::webhook_endpoint::EndpointState;
 use recado_pipeline::Deps;
-use recado_pipeline::ports::{PageRequest, PortResult, Store, System};
+use recado_pipeline::ports::{LogPlace, PageRequest, PortResult, Store, System};
 use recado_pipeline::records::endpoints::{find_endpoint_state, list_endpoint_states, list_failed_events};
 use recado_pipeline::webhooks;
 use std::fmt::Debug;
@@ -165,7 +165,7 @@ where
                 cursor: None,
             };
             let behind = store
-                .list_published_events(Some(&tenant), state.cursor, 1)
+                .list_published_events(Some(&tenant), LogPlace::After(state.cursor), 1)
                 .await?;
             let failed = list_failed_events(store, &tenant, &endpoint.id, &page).await?;
             let is_tried = failed.items.iter().any(|failed| failed.record.next_at.is_some());

@@ -202,12 +202,18 @@ fn an_upload_stays_as_long_as_a_message_or_a_dead_letter_names_it() {
         let there = async |id: &str| store.find_payload(&key(id)).await.unwrap().is_some();
         let (conversation, waits) = sends(&instance, "waits");
         assert_eq!(
-            store.commit_message(&conversation, &waits, &[]).await.unwrap(),
+            store
+                .commit_messages(&conversation, std::slice::from_ref(&waits), &[])
+                .await
+                .unwrap(),
             CommitOutcome::Committed
         );
         let (conversation, mut dead) = sends(&instance, "dead");
         assert_eq!(
-            store.commit_message(&conversation, &dead, &[]).await.unwrap(),
+            store
+                .commit_messages(&conversation, std::slice::from_ref(&dead), &[])
+                .await
+                .unwrap(),
             CommitOutcome::Committed
         );
         let out = dead.out.as_mut().unwrap();

@@ -7,8 +7,8 @@ use recado_domain::content::Content;
 use recado_domain::conversation::Conversation;
 use recado_domain::ids::ConversationId;
 use recado_ports::ports::{
-    ConversationFilter, Conversations, InboundWrite, Inbox, OutboxStore, PageRequest, RecordRemoval,
-    WriteOutcome,
+    ConversationFilter, ConversationPage, Conversations, DeletedPart, InboundWrite, Inbox, OutboxStore,
+    PageRequest, RecordRemoval, WriteOutcome,
 };
 use recado_testkit::builders::{Fixture, at};
 use recado_testkit::ports::succeed;
@@ -56,17 +56,21 @@ async fn found_contact(store: &Embedded, fixture: Option<&Fixture>, contact: &st
     list_found(store, fixture, filter).await
 }
 
+async fn search(store: &Embedded, filter: &ConversationFilter) -> ConversationPage {
+    let page = PageRequest {
+        limit: 10,
+        cursor: None,
+    };
+    succeed(store.search_conversations(filter, &page)).await
+}
+
 async fn list_found(
     store: &Embedded,
     fixture: Option<&Fixture>,
     mut filter: ConversationFilter,
 ) -> Vec<ConversationId> {
     filter.tenant = fixture.map(|fixture| fixture.bound.tenant.id.clone());
-    let page = PageRequest {
-        limit: 10,
-        cursor: None,
-    };
-    let page = succeed(store.search_conversations(&filter, &page)).await;
+    let page = search(store, &filter).await;
     page.items
         .into_iter()
         .map(|conversation| conversation.id)
@@ -182,7 +186,11 @@ fn nothing_that_is_typed_is_an_operator_of_the_search() {
 fn a_search_says_up_to_which_time_it_covers_the_messages() {
     let (store, fixture) = (store(), Fixture::new());
     block_on(async {
-        let covered = async || succeed(store.find_searched_time()).await;
+        let filter = ConversationFilter {
+            text: SearchWords::parse("um"),
+            ..ConversationFilter::default()
+        };
+        let covered = async || search(&store, &filter).await.searched_until;
         assert_eq!(covered().await, Some(at(NOW)), "there is nothing to index");
         let mut conversation = fixture.conversation(1);
         let first = says(&store, &fixture, &mut conversation, "um").await;
@@ -234,7 +242,7 @@ fn a_deleted_message_leaves_no_word_and_its_place_is_not_given_again() {
         store.index_message_words().await.unwrap();
         assert!(holds(&index_bytes(&store).await, "segredo"));
         conversation.rev += 1;
-        let deleted = succeed(store.delete_messages(&conversation, &[gone])).await;
+        let deleted = succeed(store.delete_part_of(&conversation, DeletedPart::Messages(&[gone]))).await;
         assert_eq!(deleted, WriteOutcome::Written);
         assert_eq!(found(&store, Some(&fixture), "segredo").await, []);
         assert!(!holds(&index_bytes(&store).await, "segredo"));

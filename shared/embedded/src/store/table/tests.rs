@@ -7,7 +7,7 @@ use recado_domain::ids::{IdempotencyKey, MessageId};
 use recado_domain::millis;
 use recado_domain::moving::HeldKey;
 use recado_domain::published_event::{EventCursor, PublishedEvent};
-use recado_ports::ports::{PageRequest, PublishedEvents, RecordRemoval};
+use recado_ports::ports::{LogPlace, PageRequest, PublishedEvents, RecordRemoval};
 use recado_ports::table::{Lead, Record, list_records, put_record};
 use recado_testkit::builders::at;
 use recado_testkit::ports::succeed;
@@ -90,7 +90,7 @@ async fn count_rows(store: &Embedded) -> i64 {
 
 async fn count_events(store: &Embedded) -> usize {
     let tenant = tenant();
-    let page = store.list_published_events(Some(&tenant), EventCursor::START, 10);
+    let page = store.list_published_events(Some(&tenant), LogPlace::After(EventCursor::START), 10);
     succeed(page).await.events.len()
 }
 

@@ -20,8 +20,8 @@ use recado_domain::millis::add_duration;
 use recado_domain::published_event::EventCursor;
 use recado_domain::{SignedDuration, Timestamp};
 use recado_pipeline::Deps;
-use recado_pipeline::ports::{LoggedEvent, PublishedPage};
-use recado_pipeline::published_events::{EventQuery, EventStart, list_events};
+use recado_pipeline::ports::{LogPlace, LoggedEvent, PublishedPage};
+use recado_pipeline::published_events::{EventQuery, list_events};
 use serde::Deserialize;
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -81,7 +81,7 @@ impl OpenStream {
 
     /// Reads the log from the stream's place on.
     async fn read_log_onwards(&mut self) -> bool {
-        self.query.start = EventStart::After(self.place);
+        self.query.start = LogPlace::After(self.place);
         match list_events(&self.deps, &self.caller, &self.query).await {
             Ok(PublishedPage { events, next }) => {
                 self.is_behind = next != self.place;
@@ -140,7 +140,7 @@ fn write_event(logged: LoggedEvent) -> Event {
 
 /// Finds the place at which a stream begins.
 async fn find_start(deps: &Deps, caller: &Caller, query: &EventQuery) -> Result<EventCursor, HttpProblem> {
-    let is_given = query.start != EventStart::Now;
+    let is_given = query.start != LogPlace::Newest;
     // A place that this log did not give is refused here, not in the stream.
     let look = EventQuery {
         kinds: Vec::new(),
@@ -150,8 +150,8 @@ async fn find_start(deps: &Deps, caller: &Caller, query: &EventQuery) -> Result<
     let page = list_events(deps, caller, &look).await;
     let page = page.map_err(|error| list_problem(error, is_given))?;
     Ok(match query.start {
-        EventStart::After(place) => place,
-        EventStart::Now => page.next,
+        LogPlace::After(place) => place,
+        LogPlace::Before(_) | LogPlace::Newest => page.next,
     })
 }
 
@@ -198,7 +198,7 @@ pub(in crate::api) async fn get_event_stream(
         ends_at: add_duration(api.deps.system().now(), STREAM_TIME),
         deps: Arc::clone(&api.deps),
         caller,
-        is_behind: query.start != EventStart::Now,
+        is_behind: query.start != LogPlace::Newest,
         query,
         place,
         subscription,

@@ -11,7 +11,7 @@ use recado_domain::conversation::Conversation;
 use recado_domain::ids::{ConversationId, TenantId, ThreadId};
 use recado_domain::outbox::OutboxState;
 use recado_ports::Deps;
-use recado_ports::ports::{PortError, PortResult};
+use recado_ports::ports::{NoteChange, PortError, PortResult};
 use recado_ports::records::effects::find_journal;
 use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
 
@@ -113,7 +113,10 @@ async fn erase_notes_of_sends(deps: &Deps, contact: &FoundContact, thread: &Thre
         let is_theirs = conversation.is_ok_and(|(conversation, _)| conversation.thread_id() == thread);
         if is_theirs && flight.erased.is_none() {
             let erased = flight.erase_recipient(&key, &contact.threads);
-            deps.store().replace_in_flight(instance, &erased).await?;
+            let replaces = deps
+                .store()
+                .change_in_flight(instance, &erased, NoteChange::Replace);
+            let _gone = replaces.await?;
         }
     }
     Ok(())

@@ -38,9 +38,9 @@ pub(super) async fn commit_message(
         }
         message.out.metadata.clone_from(&send.metadata);
         message.out.sign_last_step(Some(&caller.name));
-        let (id, made) = (message.message_id(), message.to_record());
+        let (id, made) = (message.message_id(), [message.to_record()]);
         let beside = hold_claimed(claim.as_ref(), &id)?;
-        let written = deps.store().commit_message(&conversation, &made, &beside);
+        let written = deps.store().commit_messages(&conversation, &made, &beside);
         match written.await? {
             CommitOutcome::Committed => {
                 let status = message.status_with_delivery(None);

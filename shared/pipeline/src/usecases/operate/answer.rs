@@ -18,7 +18,7 @@ use recado_domain::rate::Rate;
 use recado_domain::signature::Signature;
 use recado_ports::Deps;
 use recado_ports::deps::{capabilities, pair_rate};
-use recado_ports::ports::{CommitOutcome, PortResult};
+use recado_ports::ports::{PortResult, WriteOutcome};
 use recado_ports::records::configuration::find_config_by_id;
 use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
 
@@ -82,11 +82,10 @@ async fn try_to_commit_answer(
     // Boxed to keep this future small, as the others here.
     Box::pin(take_over_others(deps, &conversation, &answer.correlation)).await?;
     let beside = hold_claimed(claim.as_ref(), &made.message_id())?;
-    match deps.store().commit_message(&conversation, &made, &beside).await? {
-        CommitOutcome::Committed => {}
-        CommitOutcome::Conflict | CommitOutcome::Refused(_) => {
-            return Ok(WriteAttempt::Lost(Some(prepared)));
-        }
+    let messages = std::slice::from_ref(&made);
+    let committed = deps.store().commit_messages(&conversation, messages, &beside);
+    if WriteOutcome::from(committed.await?) == WriteOutcome::Conflict {
+        return Ok(WriteAttempt::Lost(Some(prepared)));
     }
     tracing::info!(conversation_id = %id, ordinal = made.ordinal.0, by = %caller.name, "answered by a person");
     wake_up::enqueue_send(deps, &made, &answer.correlation).await?;

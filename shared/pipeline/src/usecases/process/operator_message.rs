@@ -24,7 +24,7 @@ use recado_domain::millis::add_duration;
 use recado_domain::outbox::hash_text;
 use recado_ports::Deps;
 use recado_ports::deps::capabilities;
-use recado_ports::ports::{PortError, PortResult, StoreInboundOutcome};
+use recado_ports::ports::{NoteChange, PortError, PortResult, StoreInboundOutcome};
 use recado_ports::records::aliases::find_alias;
 use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
 use std::cmp::Reverse;
@@ -140,7 +140,8 @@ pub(super) async fn is_known_message(
         return Ok(false);
     };
     let key = DeliveryKey::from_provider_id(job.provider, &job.external, id);
-    deps.store().is_sent_message(&key).await
+    let found = deps.store().find_delivery(&key).await?;
+    Ok(found.is_some_and(|delivery| delivery.is_of_sent_message()))
 }
 
 /// Returns `true` if the message is an echo of a message that Recado sent. The echo is recognized by the provider's id
@@ -193,7 +194,8 @@ async fn is_own_echo(deps: &Deps, arrival: &InboundArrival<'_>) -> PortResult<bo
         };
         // A note accepts one echo: the next equal text was typed by a person. A note that was removed meanwhile was
         // resolved: then the message is known by its id, or the note was about another message.
-        let recorded = deps.store().record_echo(instance, &flight, id, echo).await?;
+        let change = NoteChange::Echo(id, echo);
+        let recorded = deps.store().change_in_flight(instance, &flight, change).await?;
         if recorded || is_known_message(deps, job, inbound).await? {
             return Ok(true);
         }

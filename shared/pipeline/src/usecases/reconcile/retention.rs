@@ -18,7 +18,7 @@ use recado_domain::message::Message;
 use recado_domain::millis::add_duration;
 use recado_domain::outbox::OutboxState;
 use recado_ports::Deps;
-use recado_ports::ports::{DELETED_MESSAGES_MAX, PortError, PortResult, WriteOutcome};
+use recado_ports::ports::{DELETED_MESSAGES_MAX, DeletedPart, PortError, PortResult, WriteOutcome};
 use recado_ports::records::dead_letters::find_failure_time;
 use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
 use std::collections::BTreeSet;
@@ -178,7 +178,10 @@ async fn trim_next_part(
         conversation.trim_history(part.first_kept, part.kept_since(&conversation, times));
         conversation.raise_revision();
         delete_files_of(deps, &part.due).await?;
-        let written = deps.store().delete_messages(&conversation, &part.due).await?;
+        let deletes = deps
+            .store()
+            .delete_part_of(&conversation, DeletedPart::Messages(&part.due));
+        let written = deletes.await?;
         if written == WriteOutcome::Conflict {
             let again = deps.store().find_conversation(&conversation.id).await?;
             return Ok(again.map_or(WriteAttempt::Done(None), WriteAttempt::Lost));
@@ -202,7 +205,8 @@ async fn delete_if_conversation_is_due(
     if is_empty && !has_effects && conversation.is_settled() && times.is_conversation_due(conversation) {
         delete_links(deps, conversation).await?;
         // Lost to a message that came in just now: then the conversation goes on.
-        let _ = deps.store().delete_conversation(conversation).await?;
+        let part = DeletedPart::Record;
+        let _ = deps.store().delete_part_of(conversation, part).await?;
     }
     Ok(())
 }

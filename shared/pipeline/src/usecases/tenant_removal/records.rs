@@ -178,7 +178,7 @@ impl Removed<'_> {
 
     /// Erases conversations, each with its messages and what lies beside them. Returns `true` if there may be more.
     async fn erase_conversations(&self, deps: &Deps, report: &mut RemovalReport) -> PortResult<bool> {
-        let filter = ConversationFilter {
+        let mut filter = ConversationFilter {
             tenant: Some(self.tenant.clone()),
             ..ConversationFilter::default()
         };
@@ -190,11 +190,9 @@ impl Removed<'_> {
         let mut found = listed.items;
         let has_more = listed.next_cursor.is_some();
         if !has_more {
-            let unlisted = deps
-                .store()
-                .list_unlisted_conversations(self.tenant, CONVERSATIONS)
-                .await?;
-            found.extend(unlisted);
+            filter.unlisted = true;
+            let unlisted = deps.store().search_conversations(&filter, &page).await?;
+            found.extend(unlisted.items);
         }
         let is_whole_page = found.len() >= CONVERSATIONS;
         for conversation in found {

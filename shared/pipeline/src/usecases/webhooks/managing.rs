@@ -160,7 +160,11 @@ pub async fn replay_events(
     let from = since.map_or_else(|| "where it stopped".to_owned(), |since| since.to_string());
     audit_action(deps, caller, done.with_result(from)).await?;
     let from = match since {
-        Some(since) => Some(deps.store().find_cursor(LogPlace::Before(since)).await?),
+        Some(since) => {
+            let place = LogPlace::Before(since);
+            let log = deps.store().list_published_events(None, place, 0);
+            Some(log.await?.next)
+        }
         None => None,
     };
     let of = (&tenant.id, &endpoint.id);

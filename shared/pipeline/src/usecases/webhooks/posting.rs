@@ -11,7 +11,7 @@ use recado_domain::webhook_endpoint::{
 };
 use recado_ports::Deps;
 use recado_ports::ports::{
-    EndpointPost, EndpointPosts, LoggedEvent, PageRequest, PortResult, PublishedPage, WriteOutcome,
+    EndpointPost, EndpointPosts, LogPlace, LoggedEvent, PageRequest, PortResult, PublishedPage, WriteOutcome,
 };
 use recado_ports::records::configuration::list_entries;
 use recado_ports::records::endpoints::{
@@ -114,7 +114,7 @@ pub async fn post_due_events(
         return Ok(false);
     }
     let store = deps.store();
-    let page = store.list_published_events(Some(tenant), state.cursor, PAGE);
+    let page = store.list_published_events(Some(tenant), LogPlace::After(state.cursor), PAGE);
     let page = page.await?;
     let (before, was_failing) = (state.cursor, state.failures > 0);
     let now = deps.system().now();

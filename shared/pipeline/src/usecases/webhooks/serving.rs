@@ -11,7 +11,7 @@ use recado_domain::ids::TenantId;
 use recado_domain::millis::add_duration;
 use recado_domain::wake_up::EndpointJob;
 use recado_ports::Deps;
-use recado_ports::ports::{EndpointPosts, PortResult};
+use recado_ports::ports::{EndpointPosts, LogPlace, PortResult};
 use recado_ports::records::endpoints::{find_endpoint_state, list_due_failed_events, list_endpoint_states};
 
 /// Time that a pass may take: the longest post, and the requests to the store around it.
@@ -104,7 +104,7 @@ pub async fn list_due_jobs(deps: &Deps) -> PortResult<Vec<EndpointJob>> {
             continue;
         }
         let page = store
-            .list_published_events(Some(&tenant), state.cursor, 1)
+            .list_published_events(Some(&tenant), LogPlace::After(state.cursor), 1)
             .await?;
         let is_due = !page.events.is_empty()
             || !list_due_failed_events(store, &tenant, &endpoint.id, now, 1)

@@ -147,7 +147,13 @@ pub fn check_arrivals(sim: &Machine, owed: &BTreeMap<Meaning, i64>, from_ms: i64
 /// Lists the conversations that can be read, with their messages that can be.
 fn list_conversations(sim: &Machine) -> Vec<(Conversation, Vec<Message>)> {
     let everything = ConversationFilter::default();
-    let all = read_pages(|page| block_on(sim.store.search_conversations(&everything, page)));
+    let all = read_pages(|page| {
+        let found = block_on(sim.store.search_conversations(&everything, page));
+        found.map(|found| Page {
+            items: found.items,
+            next_cursor: found.next_cursor,
+        })
+    });
     let with_messages = |conversation: Conversation| {
         let messages = read_pages(|page| block_on(sim.store.list_messages(&conversation.id, page)));
         (conversation, messages.unwrap_or_default())

@@ -12,7 +12,8 @@ use recado_domain::message::Message;
 use recado_domain::outbox::{Author, Outbox, OutboxState};
 use recado_domain::usage::UsageSum;
 use recado_pipeline::ports::{
-    ClaimGuard, ClaimOutcome, DeliveryLink, OutboxStore, PortResult, Store, System, WriteOutcome,
+    ClaimGuard, ClaimOutcome, DeliveryChange, DeliveryLink, NoteChange, OutboxStore, PortResult, Store,
+    System, WriteOutcome,
 };
 use recado_pipeline::records::dead_letters::put_dead_letter;
 use std::sync::atomic::Ordering;
@@ -161,15 +162,22 @@ impl<S: Store> OutboxStore for FaultyPort<S> {
         Ok(self.mutate_notes(flights))
     }
 
-    async fn record_echo(
+    async fn change_in_flight(
         &self,
         instance: &InstanceId,
         flight: &InFlightSend,
-        id: &str,
-        echo: Echo,
+        change: NoteChange<'_>,
     ) -> PortResult<bool> {
+        let NoteChange::Echo(_, echo) = change else {
+            let mut erased = flight.clone();
+            if self.injector.lacks(Mutation::ErasedNotesForgotten) {
+                erased.text_hash.clear();
+            }
+            let effect = self.inner.change_in_flight(instance, &erased, change);
+            return self.around("replace_in_flight", effect).await;
+        };
         let effect = async {
-            let recorded = self.inner.record_echo(instance, flight, id, echo).await?;
+            let recorded = self.inner.change_in_flight(instance, flight, change).await?;
             if recorded && echo == Echo::Sure {
                 let at = self.injector.common.simulation.elapsed_ms();
                 self.injector.common.witness().record_echo(&flight.message, at);
@@ -193,28 +201,26 @@ impl<S: Store> OutboxStore for FaultyPort<S> {
             .await
     }
 
-    async fn stop_awaiting(&self, key: &DeliveryKey) -> PortResult<()> {
-        self.around("stop_awaiting", self.inner.stop_awaiting(key)).await
+    async fn change_deliveries(&self, keys: &[DeliveryKey], change: DeliveryChange) -> PortResult<()> {
+        let call = match change {
+            DeliveryChange::StopAwaiting => "stop_awaiting",
+            DeliveryChange::Erase { .. } => "erase_deliveries",
+        };
+        self.around(call, self.inner.change_deliveries(keys, change))
+            .await
     }
 
     async fn find_delivery(&self, key: &DeliveryKey) -> PortResult<Option<Delivery>> {
-        self.around("find_delivery", self.inner.find_delivery(key)).await
+        let found = self
+            .around("find_delivery", self.inner.find_delivery(key))
+            .await?;
+        let forgotten = self.injector.lacks(Mutation::ErasedSendsForgotten);
+        Ok(found.filter(|delivery| !(forgotten && delivery.erased)))
     }
 
     async fn find_deliveries(&self, keys: &[DeliveryKey]) -> PortResult<Vec<Option<Delivery>>> {
         self.around("find_deliveries", self.inner.find_deliveries(keys))
             .await
-    }
-
-    async fn is_sent_message(&self, key: &DeliveryKey) -> PortResult<bool> {
-        let effect = async {
-            if self.injector.lacks(Mutation::ErasedSendsForgotten) {
-                let known = self.inner.find_delivery(key).await?;
-                return Ok(known.is_some_and(|delivery| delivery.message.is_some()));
-            }
-            self.inner.is_sent_message(key).await
-        };
-        self.around("is_sent_message", effect).await
     }
 }
 

@@ -1,7 +1,6 @@
 use super::FaultyPort;
 use crate::mutation::Mutation;
 use async_trait::async_trait;
-use jiff::Timestamp;
 use recado_domain::conversation::{Conversation, ConversationMode, DroppedDrafts, HandOverNote, UsedLimits};
 use recado_domain::identity::IdentityKey;
 use recado_domain::ids::{ConversationId, MessageId, Ordinal, ThreadId};
@@ -10,8 +9,8 @@ use recado_domain::outbox::{Author, OutboxState};
 use recado_domain::typing::TypingSign;
 use recado_domain::usage::UsageSum;
 use recado_pipeline::ports::{
-    CommitOutcome, ConversationFilter, Conversations, EffectGuard, Page, PageRequest, PortResult, Store,
-    WriteOutcome,
+    CommitOutcome, ConversationFilter, ConversationPage, Conversations, EffectGuard, Page, PageRequest,
+    PortResult, Store, WriteOutcome,
 };
 use recado_pipeline::table::{Write, WriteResult};
 use std::collections::BTreeSet;
@@ -23,16 +22,13 @@ impl<S: Store> Conversations for FaultyPort<S> {
         &self,
         filter: &ConversationFilter,
         page: &PageRequest,
-    ) -> PortResult<Page<Conversation>> {
-        self.around(
-            "search_conversations",
-            self.inner.search_conversations(filter, page),
-        )
-        .await
-    }
-
-    async fn find_searched_time(&self) -> PortResult<Option<Timestamp>> {
-        self.around("find_searched_time", self.inner.find_searched_time())
+    ) -> PortResult<ConversationPage> {
+        let call = if filter.unlisted {
+            "list_unlisted_conversations"
+        } else {
+            "search_conversations"
+        };
+        self.around(call, self.inner.search_conversations(filter, page))
             .await
     }
 
@@ -126,56 +122,25 @@ impl<S: Store> Conversations for FaultyPort<S> {
         }
     }
 
-    async fn commit_message(
+    async fn commit_messages(
         &self,
         conversation: &Conversation,
-        message: &Message,
+        messages: &[Message],
         beside: &[Write],
     ) -> PortResult<CommitOutcome> {
+        if self.injector.function == "deferred-reply" {
+            return self.commit_spoiled_reply(conversation, messages, beside).await;
+        }
         let beside = self.spoil_committed_invitation(self.spoil_client_writes(beside));
         let effect = async {
-            let committed = self.inner.commit_message(conversation, message, &beside).await?;
-            if matches!(committed, CommitOutcome::Committed) {
-                self.injector.note_commit(std::slice::from_ref(message));
+            let commits = self.inner.commit_messages(conversation, messages, &beside);
+            let committed = commits.await?;
+            if committed == CommitOutcome::Committed {
+                self.injector.note_commit(messages);
             }
             Ok(committed)
         };
         self.around("commit", effect).await
-    }
-
-    async fn commit_reply(
-        &self,
-        conversation: &Conversation,
-        parts: &[Message],
-        beside: &[Write],
-    ) -> PortResult<WriteOutcome> {
-        let all = self
-            .injector
-            .lacks(Mutation::UnreadIsCovered)
-            .then(|| covering_all(conversation, parts));
-        let (conversation, parts) = all.as_ref().map_or((conversation, parts), |(c, p)| (c, p));
-        let uncounted = self
-            .injector
-            .lacks(Mutation::UsageUncounted)
-            .then(|| leaving_agent_out(parts));
-        let stored = uncounted.as_deref().unwrap_or(parts);
-        let forgets_effects = self.injector.lacks(Mutation::CommitBesideEffects);
-        let beside = if forgets_effects { &[] } else { beside };
-        let effect = async {
-            let written = self.inner.commit_reply(conversation, stored, beside).await?;
-            if written == WriteOutcome::Written {
-                self.injector.note_commit(parts);
-                if uncounted.is_some() {
-                    self.injector.note_uncounted(parts);
-                }
-            }
-            Ok(written)
-        };
-        let written = self.around("commit", effect).await?;
-        if written == WriteOutcome::Conflict && self.injector.lacks(Mutation::CommitUnconditional) {
-            return self.commit_anyway(conversation, parts).await;
-        }
-        Ok(written)
     }
 
     async fn write_guarded(&self, guard: &EffectGuard, writes: &[Write]) -> PortResult<Option<WriteResult>> {
@@ -323,10 +288,47 @@ impl<S: Store> FaultyPort<S> {
         Ok(())
     }
 
+    /// Commits a reply, or what a mutation makes of it.
+    async fn commit_spoiled_reply(
+        &self,
+        conversation: &Conversation,
+        parts: &[Message],
+        beside: &[Write],
+    ) -> PortResult<CommitOutcome> {
+        let all = self
+            .injector
+            .lacks(Mutation::UnreadIsCovered)
+            .then(|| covering_all(conversation, parts));
+        let (conversation, parts) = all.as_ref().map_or((conversation, parts), |(c, p)| (c, p));
+        let uncounted = self
+            .injector
+            .lacks(Mutation::UsageUncounted)
+            .then(|| leaving_agent_out(parts));
+        let stored = uncounted.as_deref().unwrap_or(parts);
+        let forgets_effects = self.injector.lacks(Mutation::CommitBesideEffects);
+        let beside = if forgets_effects { &[] } else { beside };
+        let effect = async {
+            let commits = self.inner.commit_messages(conversation, stored, beside);
+            let written = commits.await?;
+            if written == CommitOutcome::Committed {
+                self.injector.note_commit(parts);
+                if uncounted.is_some() {
+                    self.injector.note_uncounted(parts);
+                }
+            }
+            Ok(written)
+        };
+        let written = self.around("commit", effect).await?;
+        if written != CommitOutcome::Committed && self.injector.lacks(Mutation::CommitUnconditional) {
+            return self.commit_anyway(conversation, parts).await;
+        }
+        Ok(written)
+    }
+
     /// Commits on whatever the conversation is by now.
-    async fn commit_anyway(&self, drafted: &Conversation, parts: &[Message]) -> PortResult<WriteOutcome> {
+    async fn commit_anyway(&self, drafted: &Conversation, parts: &[Message]) -> PortResult<CommitOutcome> {
         let Some(mut conversation) = self.inner.find_conversation(&drafted.id).await? else {
-            return Ok(WriteOutcome::Conflict);
+            return Ok(CommitOutcome::Conflict);
         };
         let mut parts = parts.to_vec();
         conversation.answered = conversation.answered.max(drafted.answered);
@@ -339,6 +341,6 @@ impl<S: Store> FaultyPort<S> {
             }
         }
         self.injector.note_commit(&parts);
-        self.inner.commit_reply(&conversation, &parts, &[]).await
+        self.inner.commit_messages(&conversation, &parts, &[]).await
     }
 }

@@ -89,7 +89,7 @@ impl<S: Store> Inbox for FaultyPort<S> {
         {
             let _ = self
                 .inner
-                .commit_message(write.conversation, write.message, &[])
+                .commit_messages(write.conversation, std::slice::from_ref(write.message), &[])
                 .await?;
             return Ok(StoreInboundOutcome::Stored);
         }

@@ -8,7 +8,7 @@ use crate::faulty_ports::FaultyPort;
 use futures::executor::block_on;
 use recado_embedded::Embedded;
 use recado_pipeline::ports::{
-    Conversations, InboundWrite, Inbox, OutboxStore, RecordEventOutcome, StoreInboundOutcome, WriteOutcome,
+    CommitOutcome, Conversations, InboundWrite, Inbox, OutboxStore, RecordEventOutcome, StoreInboundOutcome,
 };
 use recado_pipeline::table::{Condition, Record, Table, Write};
 use recado_testkit::builders::Fixture;
@@ -54,8 +54,8 @@ fn an_outgoing_message_whose_commit_was_not_answered_is_committed_once_it_is_amo
             store.store_inbound(write).await.unwrap(),
             StoreInboundOutcome::Stored
         );
-        let written = store.commit_reply(&conversation, &[reply], &[]).await.unwrap();
-        assert_eq!(written, WriteOutcome::Written);
+        let written = store.commit_messages(&conversation, &[reply], &[]).await.unwrap();
+        assert_eq!(written, CommitOutcome::Committed);
         for _ in 0..2 {
             simulation.sleep(LATER_MS).await;
             assert_eq!(port.list_open_messages(&fixture.thread()).await.unwrap().len(), 1);

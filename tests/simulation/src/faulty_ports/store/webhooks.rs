@@ -2,7 +2,6 @@ use super::FaultyPort;
 use crate::mutation::Mutation;
 use async_trait::async_trait;
 use recado_domain::ids::TenantId;
-use recado_domain::published_event::EventCursor;
 use recado_domain::webhook_endpoint::{EndpointState, FailedEvent};
 use recado_pipeline::ports::{LogPlace, PortResult, PublishedEvents, PublishedPage, Store};
 use recado_pipeline::records::endpoints::find_endpoint_state;
@@ -69,19 +68,16 @@ impl<S: Store> PublishedEvents for FaultyPort<S> {
     async fn list_published_events(
         &self,
         tenant: Option<&TenantId>,
-        after: EventCursor,
+        from: LogPlace,
         limit: usize,
     ) -> PortResult<PublishedPage> {
-        let tenant = tenant.filter(|_| !self.injector.lacks(Mutation::EventsOfAllTenants));
-        let listed = self.inner.list_published_events(tenant, after, limit);
-        self.around("list_published_events", listed).await
-    }
-
-    async fn find_cursor(&self, place: LogPlace) -> PortResult<EventCursor> {
-        let call = match place {
+        let call = match from {
+            LogPlace::After(_) => "list_published_events",
             LogPlace::Before(_) => "find_cursor_before",
             LogPlace::Newest => "find_newest_cursor",
         };
-        self.around(call, self.inner.find_cursor(place)).await
+        let tenant = tenant.filter(|_| !self.injector.lacks(Mutation::EventsOfAllTenants));
+        let listed = self.inner.list_published_events(tenant, from, limit);
+        self.around(call, listed).await
     }
 }

@@ -19,8 +19,8 @@ use recado_domain::millis::add_duration;
 use recado_domain::opt_out::{OptOut, OptOutSource, RecipientAddress};
 use recado_domain::published_event::EventCursor;
 use recado_pipeline::deliver::{self, LogFilter};
-use recado_pipeline::ports::{Store, System};
-use recado_pipeline::published_events::{EventQuery, EventStart, list_events};
+use recado_pipeline::ports::{LogPlace, Store, System};
+use recado_pipeline::published_events::{EventQuery, list_events};
 use recado_pipeline::records::batches::find_batch;
 use recado_pipeline::records::guests::save_guest;
 use recado_pipeline::records::invitations::{begin_invitation, find_invitation};
@@ -61,7 +61,7 @@ impl Stranger {
         for tenant in [None, Some(self.other.tenant.id.clone())] {
             let query = EventQuery {
                 tenant,
-                start: EventStart::After(EventCursor::START),
+                start: LogPlace::After(EventCursor::START),
                 kinds: Vec::new(),
                 limit: 200,
             };
