@@ -125,13 +125,6 @@ pub fn parse_lead<T: Record>(lead: &StoredItem) -> PortResult<Key> {
     Ok(Key::new(T::KIND, own.owner.as_ref(), own.sort))
 }
 
-fn drop_versions<T>(found: Page<Versioned<T>>) -> Page<T> {
-    Page {
-        items: found.items.into_iter().map(|found| found.record).collect(),
-        next_cursor: found.next_cursor,
-    }
-}
-
 async fn read_records_by_key<T: Record>(
     table: &dyn Table,
     keys: &[Key],
