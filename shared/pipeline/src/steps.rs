@@ -52,7 +52,6 @@ pub(crate) mod message_target;
 pub(crate) mod message_token;
 pub(crate) mod message_view;
 pub(crate) mod model_check;
-pub(crate) mod model_state;
 pub(crate) mod named_secrets;
 pub(crate) mod occasion_reminders;
 pub(crate) mod outgoing;
