@@ -169,17 +169,11 @@ async fn handle_counted_attempt(
         return Ok(Verdict::Done);
     }
     let with_this = before.saturating_add(1);
-    let worked = match deps
-        .store()
-        .change_event(
-            &job.event,
-            EventChange::SetAttempts {
-                seen: before,
-                attempts: with_this,
-            },
-        )
-        .await
-    {
+    let counts = EventChange::SetAttempts {
+        seen: before,
+        attempts: with_this,
+    };
+    let worked = match deps.store().change_event(&job.event, counts).await {
         // Another worker is processing the event.
         Ok(false) => return Ok(Verdict::RETRY_SOON),
         Ok(true) => handle_event(deps, job, bound, receives).await,
