@@ -1,7 +1,7 @@
 //! The step [`recado_domain::turn::TurnStep::Owed`]: checks that the agent owes an answer now.
 
 use super::check_hours::begin_of_minute;
-use crate::steps::effects::note_untold_effects;
+use crate::features::TURN_PARTS;
 use crate::steps::turn::turn_end::{TurnEnd, TurnStop};
 use crate::steps::typing_signs;
 use jiff::{SignedDuration, Timestamp};
@@ -14,8 +14,8 @@ use recado_ports::Deps;
 const LOOK_AGAIN_MIN: SignedDuration = SignedDuration::from_secs(1);
 
 /// Ends the turn unless the agent owes an answer now and no other worker drafts it. `debounce_max` is the longest time
-/// for which newer messages, or a contact who types, put the answer off. `newest` are the newest messages. If people have the
-/// conversation, a note tells them what the agent's tools did for messages that it does not answer any more.
+/// for which newer messages, or a contact who types, put the answer off. `newest` are the newest messages. If nothing
+/// is owed, the parts of the turn do what is left to do for these.
 pub(in crate::usecases::reply) async fn check_owed(
     deps: &Deps,
     job: &TurnJob,
@@ -46,7 +46,9 @@ pub(in crate::usecases::reply) async fn check_owed(
         },
         TurnDecision::StandDown => TurnEnd::NewerMessage,
         TurnDecision::NothingOwed => {
-            note_untold_effects(deps, conversation, newest).await?;
+            for part in TURN_PARTS {
+                part.follow_nothing_owed(deps, conversation, newest).await?;
+            }
             TurnEnd::NothingOwed
         }
         TurnDecision::LeaseHeld(until) => TurnEnd::LeaseHeld { until },
