@@ -34,13 +34,28 @@ pub(crate) struct EffectJournal;
 
 #[async_trait]
 impl TurnPart for EffectJournal {
+    /// Leaves a note of the effects that were done for messages that the agent will not answer. People took the conversation over or
+    /// resolved it. `newest` are its newest messages. Only a conversation with a journal costs a read.
     async fn follow_nothing_owed(
         &self,
         deps: &Deps,
         conversation: &Conversation,
         newest: &[Message],
     ) -> PortResult<()> {
-        note_untold_effects(deps, conversation, newest).await
+        if !conversation.has_journal || !is_left_by_agent(conversation) {
+            return Ok(());
+        }
+        let told_upto = newest.iter().filter_map(effects_told_by).max();
+        let since = newest.iter().map(|message| message.stored_at).min();
+        let is_untold = |entry: &EffectEntry| {
+            entry.conversation == conversation.id
+                && Some(entry.number) > told_upto
+                && since.is_some_and(|since| since <= entry.begun_at)
+        };
+        match describe_done_effects(deps, conversation, is_untold).await? {
+            Some(note) => leave_note(deps, &conversation.id, &note).await,
+            None => Ok(()),
+        }
     }
 
     async fn begin_turn(
@@ -122,25 +137,6 @@ async fn read_journal(
     }
     conversation.has_journal = true;
     Ok(Some(DraftedJournal::from_read(journal)))
-}
-
-/// Leaves a note of the effects that were done for messages that the agent will not answer. People took the conversation over or
-/// resolved it. `newest` are its newest messages. Only a conversation with a journal costs a read.
-async fn note_untold_effects(deps: &Deps, conversation: &Conversation, newest: &[Message]) -> PortResult<()> {
-    if !conversation.has_journal || !is_left_by_agent(conversation) {
-        return Ok(());
-    }
-    let told_upto = newest.iter().filter_map(effects_told_by).max();
-    let since = newest.iter().map(|message| message.stored_at).min();
-    let is_untold = |entry: &EffectEntry| {
-        entry.conversation == conversation.id
-            && Some(entry.number) > told_upto
-            && since.is_some_and(|since| since <= entry.begun_at)
-    };
-    match describe_done_effects(deps, conversation, is_untold).await? {
-        Some(note) => leave_note(deps, &conversation.id, &note).await,
-        None => Ok(()),
-    }
 }
 
 /// Returns the number of the newest effect that a reply knew, if it was not cancelled.
