@@ -8,7 +8,7 @@ use recado_domain::config::InstanceConfig;
 use recado_domain::conversation::Conversation;
 use recado_domain::message::Message;
 use recado_ports::Deps;
-use recado_ports::ports::{LlmError, LlmRequest, ModelCall};
+use recado_ports::ports::{LlmError, LlmRequest, ModelCall, PortResult};
 
 /// A feature in a turn. A turn calls the methods in their order here, each of all parts before the next one.
 ///
@@ -17,6 +17,16 @@ use recado_ports::ports::{LlmError, LlmRequest, ModelCall};
 pub(crate) trait TurnPart: Send + Sync {
     /// Notes what the part needs to know of the newest messages, before it is known whether an answer is owed.
     fn note_messages(&self, _deps: &Deps, _newest: &[Message], _state: &mut TurnState) {}
+
+    /// Does what is left to do for the messages of a conversation in which the agent owes nothing.
+    async fn follow_nothing_owed(
+        &self,
+        _deps: &Deps,
+        _conversation: &Conversation,
+        _newest: &[Message],
+    ) -> PortResult<()> {
+        Ok(())
+    }
 
     /// Reads what a draft must know, before messages are chosen. What the part changes in the conversation is stored with the lease.
     async fn begin_turn(
@@ -55,14 +65,17 @@ pub(crate) trait TurnPart: Send + Sync {
         Ok(())
     }
 
-    /// Does what comes directly before the model is asked. `Some`: the part drafted the reply in the place of the model.
-    async fn come_before_model(
+    /// Drafts the reply in the place of the model, if the part does that.
+    async fn draft_in_place(
         &self,
         _deps: &Deps,
         _turn: &mut LeasedTurn<'_>,
     ) -> Result<Option<DraftedReply>, TurnStop> {
         Ok(None)
     }
+
+    /// Prepares what the part adds to the request. The time of the model begins after that.
+    async fn prepare_request(&self, _deps: &Deps, _turn: &mut LeasedTurn<'_>) {}
 
     /// Adds to the request what the model is to know, and may call. Instructions stand in the order of the parts.
     async fn add_to_request(&self, _deps: &Deps, _turn: &mut LeasedTurn<'_>, _request: &mut LlmRequest) {}

@@ -3,7 +3,7 @@
 
 use crate::hooks::reply_check::ReplyCheck;
 use crate::hooks::turn_part::TurnPart;
-use crate::steps::effects::DraftedJournal;
+use crate::steps::effects::{DraftedJournal, describe_done_effects, is_left_by_agent, leave_note};
 use crate::steps::turn::draft::DraftedReply;
 use crate::steps::turn::turn_end::{TurnEnd, TurnStop};
 use crate::steps::turn::{LeasedTurn, StepTimes, TurnState};
@@ -13,7 +13,9 @@ use recado_domain::config::InstanceConfig;
 use recado_domain::conversation::Conversation;
 use recado_domain::decision::AgentDecision;
 use recado_domain::effects::{EffectEntry, EffectState, Journal};
+use recado_domain::message::Message;
 use recado_domain::millis::add_duration;
+use recado_domain::outbox::OutboxState;
 use recado_domain::tools::Tool;
 use recado_domain::turn::TurnStep;
 use recado_ports::Deps;
@@ -32,6 +34,30 @@ pub(crate) struct EffectJournal;
 
 #[async_trait]
 impl TurnPart for EffectJournal {
+    /// Leaves a note of the effects that were done for messages that the agent will not answer. People took the conversation over or
+    /// resolved it. `newest` are its newest messages. Only a conversation with a journal costs a read.
+    async fn follow_nothing_owed(
+        &self,
+        deps: &Deps,
+        conversation: &Conversation,
+        newest: &[Message],
+    ) -> PortResult<()> {
+        if !conversation.has_journal || !is_left_by_agent(conversation) {
+            return Ok(());
+        }
+        let told_upto = newest.iter().filter_map(effects_told_by).max();
+        let since = newest.iter().map(|message| message.stored_at).min();
+        let is_untold = |entry: &EffectEntry| {
+            entry.conversation == conversation.id
+                && Some(entry.number) > told_upto
+                && since.is_some_and(|since| since <= entry.begun_at)
+        };
+        match describe_done_effects(deps, conversation, is_untold).await? {
+            Some(note) => leave_note(deps, &conversation.id, &note).await,
+            None => Ok(()),
+        }
+    }
+
     async fn begin_turn(
         &self,
         deps: &Deps,
@@ -111,6 +137,13 @@ async fn read_journal(
     }
     conversation.features.has_journal = true;
     Ok(Some(DraftedJournal::from_read(journal)))
+}
+
+/// Returns the number of the newest effect that a reply knew, if it was not cancelled.
+fn effects_told_by(message: &Message) -> Option<u64> {
+    let out = message.out.as_ref()?;
+    let is_cancelled = matches!(out.state, OutboxState::Cancelled { .. });
+    out.turn.as_ref()?.effects_upto.filter(|_| !is_cancelled)
 }
 
 /// Returns whether an effect of the thread began or ended that the draft does not know.

@@ -25,7 +25,7 @@ pub(crate) struct UserAgents;
 
 #[async_trait]
 impl TurnPart for UserAgents {
-    async fn come_before_model(
+    async fn draft_in_place(
         &self,
         deps: &Deps,
         turn: &mut LeasedTurn<'_>,

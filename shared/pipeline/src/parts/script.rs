@@ -2,8 +2,6 @@
 
 use crate::hooks::turn_part::TurnPart;
 use crate::steps::turn::LeasedTurn;
-use crate::steps::turn::draft::DraftedReply;
-use crate::steps::turn::turn_end::TurnStop;
 use async_trait::async_trait;
 use recado_ports::Deps;
 use recado_ports::ports::LlmRequest;
@@ -13,18 +11,13 @@ pub(crate) struct Scripts;
 
 #[async_trait]
 impl TurnPart for Scripts {
-    async fn come_before_model(
-        &self,
-        _deps: &Deps,
-        turn: &mut LeasedTurn<'_>,
-    ) -> Result<Option<DraftedReply>, TurnStop> {
+    async fn prepare_request(&self, _deps: &Deps, turn: &mut LeasedTurn<'_>) {
         let step = turn.script_step();
         if let Some(gone) = turn.conversation.features.step.as_ref()
             && step.is_none_or(|step| step.id != *gone)
         {
             tracing::warn!(step = %gone, "the step is gone: the conversation goes on at the first");
         }
-        Ok(None)
     }
 
     async fn add_to_request(&self, _deps: &Deps, turn: &mut LeasedTurn<'_>, request: &mut LlmRequest) {

@@ -5,7 +5,6 @@ use super::server_tools::complete_server_functions;
 use crate::hooks::turn_part::{AnsweredCall, TurnPart};
 use crate::steps::effects::DraftedJournal;
 use crate::steps::turn::LeasedTurn;
-use crate::steps::turn::draft::DraftedReply;
 use crate::steps::turn::turn_end::TurnStop;
 use async_trait::async_trait;
 use recado_domain::tools::{TOOL_INSTRUCTIONS, Tool, ToolOutcome};
@@ -18,13 +17,8 @@ pub(crate) struct ToolsOfAgent;
 
 #[async_trait]
 impl TurnPart for ToolsOfAgent {
-    async fn come_before_model(
-        &self,
-        deps: &Deps,
-        turn: &mut LeasedTurn<'_>,
-    ) -> Result<Option<DraftedReply>, TurnStop> {
+    async fn prepare_request(&self, deps: &Deps, turn: &mut LeasedTurn<'_>) {
         complete_server_functions(deps, turn).await;
-        Ok(None)
     }
 
     async fn add_to_request(&self, _deps: &Deps, turn: &mut LeasedTurn<'_>, request: &mut LlmRequest) {

@@ -13,7 +13,7 @@ mod tool_finding;
 
 pub(crate) use changing::{JournalError, allow_refusal, change_journal, follow_booked_event};
 pub(crate) use following::{confirm_booking, follow_event, note_other_event, plan_reminders};
-pub(crate) use noting::{describe_done_effects, is_left_by_agent, leave_note, note_untold_effects};
+pub(crate) use noting::{describe_done_effects, is_left_by_agent, leave_note};
 pub use performing::{DraftedJournal, EffectEnd, EffectStop, perform_effect};
 pub use settling::{SettlingEnd, remove_fence_left, settle_effect};
 pub(crate) use tool_finding::find_tool_of_effect;

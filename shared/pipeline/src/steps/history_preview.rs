@@ -1,7 +1,7 @@
 //! Tells what a provider's history would bring, without storing any of it.
 
 use crate::steps::catch_up_report::{CatchUpReport, MissedMessages};
-use crate::steps::message_age::is_stale;
+use crate::steps::inbound_arrival::is_stale;
 use recado_domain::event::{EventPayload, InboundJob};
 use recado_domain::ids::CorrelationId;
 use recado_domain::inbound::{InboundEvent, WebhookEvent, WebhookItem};

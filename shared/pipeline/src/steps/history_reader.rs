@@ -1,8 +1,8 @@
 //! Reads a provider's history page by page, the oldest page first.
 
 use crate::steps::catch_up_report::CatchUpReport;
-use crate::steps::event_period::event_period;
 use crate::steps::history_preview::preview_items;
+use crate::steps::inbound_arrival::event_period;
 use crate::steps::webhook_items::ingest;
 use jiff::{SignedDuration, Timestamp};
 use recado_domain::config::{InstanceConfig, Tenant};

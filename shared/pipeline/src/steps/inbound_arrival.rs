@@ -1,10 +1,12 @@
-//! An event of an instance, and the message that it brings: the processing hands both on.
+//! An event of an instance, and the message that it brings: the processing hands both on. The age of a message, and the time for
+//! which an event is recognized again.
 
-use crate::steps::message_age::is_stale;
-use jiff::Timestamp;
-use recado_domain::config::InstanceConfig;
+use jiff::{SignedDuration, Timestamp};
+use recado_domain::config::{InstanceConfig, Tenant};
 use recado_domain::event::InboundJob;
 use recado_domain::inbound::InboundMessage;
+use recado_domain::millis::add_duration;
+use recado_domain::retention::RetentionPeriod;
 use recado_domain::thread_hold::ThreadControl;
 use recado_ports::Deps;
 
@@ -71,4 +73,18 @@ fn asks_for_answer(inbound: &InboundMessage) -> bool {
     let is_passed = inbound.thread == Some(ThreadControl::PassedToUs);
     let is_asking = is_passed || (inbound.content.expects_answer() && inbound.not_owed.is_none());
     is_asking && !inbound.from_me
+}
+
+/// Returns `true` if the message was too old when it arrived. Old messages come with history syncs and late retries;
+/// they are stored and not answered.
+pub(crate) fn is_stale(deps: &Deps, job: &InboundJob, inbound: &InboundMessage) -> bool {
+    inbound
+        .sent_at
+        .is_some_and(|sent_at| add_duration(sent_at, deps.settings().stale_after) < job.received_at)
+}
+
+/// Returns the time for which an applied event of `tenant` is recognized again: the tenant's own, or the installation's.
+pub(crate) fn event_period(deps: &Deps, tenant: Option<&Tenant>) -> SignedDuration {
+    let own = tenant.and_then(|tenant| tenant.retention.events);
+    own.map_or(deps.settings().event_ttl, RetentionPeriod::to_duration)
 }

@@ -2,8 +2,8 @@
 //! first message needs it; what waited for a key that is there now goes on.
 
 use crate::steps::connection::{record_closed, refresh_connection};
-use crate::steps::model_state::record_missing_model_key;
 use crate::steps::named_secrets::find_all_missing;
+use crate::steps::turn::draft::record_missing_model_key;
 use crate::steps::wake_up;
 use crate::steps::working_instances::WorkingPages;
 use jiff::SignedDuration;

@@ -22,15 +22,11 @@ use recado_ports::deps::ExclusiveTurn;
 use recado_ports::ports::PortResult;
 use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
 use std::mem;
-use steps::check_hours::check_hours;
-use steps::check_limits::check_limits;
-use steps::check_owed::check_owed;
-use steps::commit_reply::{commit_reply, commit_silence, find_leaving_time, hold_reply};
+use steps::check_turn::{check_hours, check_limits, check_owed};
+use steps::commit_reply::{commit_reply, commit_silence, find_leaving_time, hold_reply, release_lease};
 use steps::model_reply::ask_model;
 use steps::read_conversation::{choose_messages, find_instance, read_conversation};
-use steps::take_lease::{
-    TurnPlace, begin_exclusive_turn, give_place_back, release_lease, take_lease, take_place,
-};
+use steps::take_lease::{TurnPlace, begin_exclusive_turn, give_place_back, take_lease, take_place};
 use typing::SeenMessages;
 
 /// Runs a turn job. The function that runs it ends at `deadline`, if it ends.

@@ -4,8 +4,6 @@ use crate::steps::save_conversation::save_conversation;
 use recado_domain::conversation::{Conversation, ConversationMode, ConversationStatus};
 use recado_domain::effects::{EffectEntry, EffectState};
 use recado_domain::ids::ConversationId;
-use recado_domain::message::Message;
-use recado_domain::outbox::OutboxState;
 use recado_ports::Deps;
 use recado_ports::ports::{PortError, PortResult};
 use recado_ports::records::effects::find_journal;
@@ -25,29 +23,6 @@ pub(crate) async fn leave_note(deps: &Deps, conversation: &ConversationId, text:
         Ok(WriteAttempt::after_write(written, ()))
     })
     .await
-}
-
-/// Leaves a note of the effects that were done for messages that the agent will not answer. People took the conversation over or
-/// resolved it. `newest` are its newest messages. Only a conversation with a journal costs a read.
-pub(crate) async fn note_untold_effects(
-    deps: &Deps,
-    conversation: &Conversation,
-    newest: &[Message],
-) -> PortResult<()> {
-    if !conversation.features.has_journal || !is_left_by_agent(conversation) {
-        return Ok(());
-    }
-    let told_upto = newest.iter().filter_map(effects_told_by).max();
-    let since = newest.iter().map(|message| message.stored_at).min();
-    let is_untold = |entry: &EffectEntry| {
-        entry.conversation == conversation.id
-            && Some(entry.number) > told_upto
-            && since.is_some_and(|since| since <= entry.begun_at)
-    };
-    match describe_done_effects(deps, conversation, is_untold).await? {
-        Some(note) => leave_note(deps, &conversation.id, &note).await,
-        None => Ok(()),
-    }
 }
 
 /// Returns whether people have a conversation or resolved it, so that the agent tells nothing more in it.
@@ -70,11 +45,4 @@ pub(crate) async fn describe_done_effects(
         .map(EffectEntry::describe_for_people)
         .collect();
     Ok((!lines.is_empty()).then(|| lines.join("\n")))
-}
-
-/// Returns the number of the newest effect that a reply knew, if it was not cancelled.
-fn effects_told_by(message: &Message) -> Option<u64> {
-    let out = message.out.as_ref()?;
-    let is_cancelled = matches!(out.state, OutboxState::Cancelled { .. });
-    out.turn.as_ref()?.effects_upto.filter(|_| !is_cancelled)
 }

@@ -1,16 +1,17 @@
-//! A drafted reply: what answer it is made of, and the messages that it becomes.
+//! A drafted reply: what answer it is made of, and the messages that it becomes. A model that gave no answer leaves a note in the
+//! state of its instance.
 
 use super::LeasedTurn;
 use super::transcript::strip_repeated_marks;
 use super::turn_end::{TurnEnd, TurnStop};
 use crate::measure::{self, TurnPhase};
-use crate::steps::model_state::{record_missing_model_key, record_model_failure};
 use jiff::{SignedDuration, Timestamp};
 use recado_domain::config::{InstanceConfig, LimitReply};
 use recado_domain::conversation::{Conversation, Draft, UnsentUse};
 use recado_domain::decision::AgentDecision;
 use recado_domain::formatting::format_for_whatsapp;
-use recado_domain::ids::{AgentId, CorrelationId, InstanceId, Ordinal};
+use recado_domain::ids::{AgentId, ConversationId, CorrelationId, InstanceId, Ordinal};
+use recado_domain::instance::{InstanceChange, InstanceState};
 use recado_domain::message::{Message, NewOutgoing, PreparedContent, TokenUsage};
 use recado_domain::millis::add_duration;
 use recado_domain::outbox::{Author, Outbox, ReplyPart};
@@ -22,7 +23,7 @@ use recado_domain::turn::{StepDuration, TurnRecord};
 use recado_domain::usage::ModelUse;
 use recado_ports::Deps;
 use recado_ports::deps::{capabilities, pair_rate};
-use recado_ports::ports::{LlmError, LlmReply};
+use recado_ports::ports::{LlmError, LlmReply, PortResult};
 
 /// Maximum number of messages that one reply becomes. The limit bounds the transaction that commits them, and the text
 /// that a contact gets from a model that does not stop.
@@ -274,4 +275,46 @@ pub(crate) fn measure_answer(
 fn has_words(answer: &LlmReply) -> bool {
     let hands_over = matches!(answer.decision, Some(AgentDecision::HandOver { .. }));
     hands_over || !strip_repeated_marks(&answer.text).is_empty()
+}
+
+/// Counts a turn in which the model failed. Logs an error if it fails for several contacts from now on.
+async fn record_model_failure(
+    deps: &Deps,
+    instance: &InstanceId,
+    conversation: &ConversationId,
+) -> PortResult<()> {
+    let failed = InstanceChange::ModelFailed {
+        conversation: conversation.clone(),
+        at: deps.system().now(),
+    };
+    let seen = InstanceState::default();
+    let changed = deps
+        .store()
+        .change_instance_state(instance, &seen, &failed)
+        .await?;
+    if changed.done {
+        tracing::error!(instance_id = %instance, event = "model_fails", "the model fails for several contacts in a row");
+    }
+    Ok(())
+}
+
+/// Stores that the model's key is missing or was refused. Logs an error if that is new.
+pub(crate) async fn record_missing_model_key(
+    deps: &Deps,
+    instance: &InstanceId,
+    correlation: &CorrelationId,
+) -> PortResult<()> {
+    let missing = InstanceChange::ModelKeyMissing(true);
+    let seen = InstanceState::default();
+    let changed = deps
+        .store()
+        .change_instance_state(instance, &seen, &missing)
+        .await?;
+    if changed.done {
+        tracing::error!(
+            instance_id = %instance, correlation_id = %correlation, event = "needs_credentials",
+            "the model's key is missing or was refused: turns wait"
+        );
+    }
+    Ok(())
 }

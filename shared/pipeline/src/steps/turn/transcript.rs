@@ -1,25 +1,17 @@
 //! Builds the transcript, which is the conversation as the model reads it.
 
-mod files;
-mod revisions;
+mod part;
 
 use super::reading::{DELETED, TurnReading, count_own_characters, reached_contact};
-pub(crate) use files::ShownFiles;
-use files::TranscriptFiles;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
+pub(crate) use part::ShownFiles;
+use part::{EMPTY, Revisions, TranscriptFiles, TranscriptPart};
 use recado_domain::file_text::disarm_marks;
 use recado_domain::message::{Message, Role};
 use recado_domain::time_words::{describe_message_time, is_message_time};
 use recado_ports::ports::{ChatFile, ChatTurn, Speaker};
-use revisions::{EMPTY, Revisions};
 use std::cmp::Reverse;
-
-/// A conversation whose messages a turn reads, while the transcript is built.
-struct TranscriptPart<'a> {
-    revised: Revisions<'a>,
-    files: TranscriptFiles,
-}
 
 /// A message as a turn reads it.
 pub(crate) struct TranscriptMessage<'a> {

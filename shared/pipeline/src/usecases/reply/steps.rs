@@ -1,9 +1,7 @@
 //! The steps of a turn. A step gets what it needs from the steps before it, and may end the turn with a
 //! [`crate::steps::turn::turn_end::TurnEnd`].
 
-pub(super) mod check_hours;
-pub(super) mod check_limits;
-pub(super) mod check_owed;
+pub(super) mod check_turn;
 pub(super) mod commit_reply;
 pub(super) mod model_reply;
 pub(super) mod read_conversation;

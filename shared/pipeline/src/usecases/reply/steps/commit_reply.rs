@@ -1,10 +1,9 @@
 //! The steps [`recado_domain::turn::TurnStep::Hold`] and [`recado_domain::turn::TurnStep::Commit`]: keeps the reply back until the
-//! contact had time to write the next line, then commits it with the jobs that follow from it, or commits that nothing is answered.
+//! contact had time to write the next line, then commits it with the jobs that follow from it, or commits that nothing is answered. A
+//! turn that ends before that gives its lease back.
 
-use super::take_lease::release_lease;
 use crate::features::REPLY_CHECKS;
 use crate::measure::{self, MessageStage, TurnPhase};
-use crate::steps::save_conversation::save_conversation_with_use;
 use crate::steps::turn::LeasedTurn;
 use crate::steps::turn::draft::DraftedReply;
 use crate::steps::turn::reading::TurnReading;
@@ -19,10 +18,11 @@ use recado_domain::message::Message;
 use recado_domain::millis::add_duration;
 use recado_domain::reason::Reason;
 use recado_domain::turn::StepDuration;
+use recado_domain::usage::resolve_usage_day;
 use recado_domain::wake_up::{TurnJob, TurnsJob};
 use recado_ports::Deps;
 use recado_ports::ports::{PortResult, WriteOutcome};
-use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
+use recado_ports::retry_write::{WriteAttempt, repeat_lost_write, retry_lost_write};
 use recado_ports::step_commit::{ReplyWrite, StepCommit, StepJob, StepOutcome, StepRecords};
 use recado_ports::table::Write;
 use std::time::Duration;
@@ -290,4 +290,38 @@ pub(in crate::usecases::reply) async fn commit_silence(
         },
     )
     .await
+}
+
+/// Gives the lease of `draft` back, if it is still held. `counted`: the attempt stays counted. What the turn used without a reply is
+/// summed up in the same write; it is written, too, if another worker has the lease.
+pub(in crate::usecases::reply) async fn release_lease(
+    deps: &Deps,
+    conversation: Conversation,
+    (draft, unsent): (&Draft, &UnsentUse),
+    counted: bool,
+) -> PortResult<()> {
+    let released = repeat_lost_write(conversation, |mut conversation| async move {
+        if !conversation.release_lease(&draft.nonce, counted) && unsent.models.is_empty() {
+            return Ok(WriteAttempt::Done(()));
+        }
+        let saves = save_conversation_with_use(deps, &mut conversation, unsent);
+        if saves.await? == WriteOutcome::Written {
+            return Ok(WriteAttempt::Done(()));
+        }
+        let found = deps.store().find_conversation(&conversation.id).await?;
+        Ok(found.map_or(WriteAttempt::Done(()), WriteAttempt::Lost))
+    });
+    // A lease that is not given back ends by itself.
+    released.await.map(drop)
+}
+
+/// Writes a conversation that was read and changed, and with it what a turn used that ended without a reply.
+async fn save_conversation_with_use(
+    deps: &Deps,
+    conversation: &mut Conversation,
+    unsent: &UnsentUse,
+) -> PortResult<WriteOutcome> {
+    let used = conversation.record_unsent_use(unsent, resolve_usage_day(deps.system().now()));
+    conversation.raise_revision();
+    deps.store().update_conversation(conversation, &used).await
 }

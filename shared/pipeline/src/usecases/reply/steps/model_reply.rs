@@ -34,9 +34,12 @@ pub(in crate::usecases::reply) async fn ask_model(
     turn: &mut LeasedTurn<'_>,
 ) -> Result<DraftedReply, TurnStop> {
     for part in TURN_PARTS {
-        if let Some(reply) = part.come_before_model(deps, turn).await? {
+        if let Some(reply) = part.draft_in_place(deps, turn).await? {
             return Ok(reply);
         }
+    }
+    for part in TURN_PARTS {
+        part.prepare_request(deps, turn).await;
     }
     let asked_at = deps.system().now();
     let left = turn.time.left_for_model(asked_at, deps.settings().llm_timeout);

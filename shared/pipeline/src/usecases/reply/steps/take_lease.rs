@@ -2,12 +2,12 @@
 //! draft its reply. These are a place among the turns that run at once, if the tenant limits them, and the conversation's lease.
 
 use crate::measure;
-use crate::steps::save_conversation::{save_conversation, save_conversation_with_use};
+use crate::steps::save_conversation::save_conversation;
 use crate::steps::turn::TurnTime;
 use crate::steps::turn::reading::TurnReading;
 use crate::steps::turn::turn_end::{TurnEnd, TurnStop};
 use recado_domain::config::Tenant;
-use recado_domain::conversation::{Conversation, Draft, UnsentUse};
+use recado_domain::conversation::{Conversation, Draft};
 use recado_domain::dead_letter::QueueName;
 use recado_domain::ids::{Nonce, TenantId};
 use recado_domain::message::Message;
@@ -18,7 +18,7 @@ use recado_ports::deps::ExclusiveTurn;
 use recado_ports::ports::{PortError, PortResult, WriteOutcome};
 use recado_ports::random_id::generate_nonce;
 use recado_ports::records::turn_places::{find_turn_places, save_turn_places};
-use recado_ports::retry_write::{WriteAttempt, repeat_lost_write, retry_lost_write};
+use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
 
 /// Waits until no other exclusive turn runs in this process, if the turn is one: it holds files in memory, or an earlier
 /// attempt at it did not end. Ends the turn, uncounted, if the others take too long.
@@ -64,29 +64,6 @@ pub(in crate::usecases::reply) async fn take_lease(
         measure::count_retry(&conversation.instance, QueueName::Turns);
     }
     Ok(draft)
-}
-
-/// Gives the lease of `draft` back, if it is still held. `counted`: the attempt stays counted. What the turn used without a reply is
-/// summed up in the same write; it is written, too, if another worker has the lease.
-pub(in crate::usecases::reply) async fn release_lease(
-    deps: &Deps,
-    conversation: Conversation,
-    (draft, unsent): (&Draft, &UnsentUse),
-    counted: bool,
-) -> PortResult<()> {
-    let released = repeat_lost_write(conversation, |mut conversation| async move {
-        if !conversation.release_lease(&draft.nonce, counted) && unsent.models.is_empty() {
-            return Ok(WriteAttempt::Done(()));
-        }
-        let saves = save_conversation_with_use(deps, &mut conversation, unsent);
-        if saves.await? == WriteOutcome::Written {
-            return Ok(WriteAttempt::Done(()));
-        }
-        let found = deps.store().find_conversation(&conversation.id).await?;
-        Ok(found.map_or(WriteAttempt::Done(()), WriteAttempt::Lost))
-    });
-    // A lease that is not given back ends by itself.
-    released.await.map(drop)
 }
 
 /// A place that a turn has, to be given back at its end.

@@ -1,24 +1,101 @@
-//! The step [`recado_domain::turn::TurnStep::Hours`]: lets the turn wait for the opening hours. Turns that wait for one
-//! opening begin one behind the other, not all at once.
+//! The steps [`recado_domain::turn::TurnStep::Owed`], [`recado_domain::turn::TurnStep::Hours`] and
+//! [`recado_domain::turn::TurnStep::Limits`]: check that the agent owes an answer now, that the instance is open, and that no limit
+//! of the agent is reached. Turns that wait for one opening begin one behind the other, not all at once.
 
+use crate::features::TURN_PARTS;
+use crate::steps::budget_reading::{measure_budget, read_prices};
 use crate::steps::save_conversation::save_conversation;
+use crate::steps::turn::reading::TurnReading;
 use crate::steps::turn::turn_end::{TurnEnd, TurnStop};
+use crate::steps::typing_signs;
 use crate::steps::wake_up;
 use jiff::{SignedDuration, Timestamp};
-use recado_domain::config::InstanceConfig;
-use recado_domain::conversation::Conversation;
+use recado_domain::config::{InstanceConfig, LimitReply};
+use recado_domain::conversation::{AgentPause, Conversation, TurnDecision};
 use recado_domain::hours::{OpeningHours, OpeningState};
 use recado_domain::ids::Ordinal;
 use recado_domain::instance::{InstanceChange, InstanceState};
-use recado_domain::message::{Message, NewOutgoing, PreparedContent};
+use recado_domain::message::{Message, NewOutgoing, PreparedContent, Role};
 use recado_domain::millis::add_duration;
 use recado_domain::outbox::Author;
+use recado_domain::price::PriceList;
 use recado_domain::service_window::is_window_open;
+use recado_domain::usage::resolve_usage_day;
 use recado_domain::wake_up::{TurnJob, TurnsJob};
 use recado_ports::Deps;
 use recado_ports::deps::{capabilities, pair_rate};
-use recado_ports::ports::PortResult;
+use recado_ports::ports::{PortResult, WriteOutcome};
 use recado_ports::step_commit::{ReplyWrite, StepCommit, StepJob, StepOutcome, StepRecords};
+
+/// Least pause between two looks at a contact who types.
+const LOOK_AGAIN_MIN: SignedDuration = SignedDuration::from_secs(1);
+
+/// Ends the turn unless the agent owes an answer now and no other worker drafts it. `debounce_max` is the longest time
+/// for which newer messages, or a contact who types, put the answer off. `newest` are the newest messages. If nothing
+/// is owed, the parts of the turn do what is left to do for these.
+pub(in crate::usecases::reply) async fn check_owed(
+    deps: &Deps,
+    job: &TurnJob,
+    conversation: &Conversation,
+    newest: &[Message],
+) -> Result<(), TurnStop> {
+    let (now, wait_max) = (deps.system().now(), deps.settings().debounce_max);
+    // A conversation has one scheduled job in the minute of the opening, the first one's: it stands for all messages, also if it was
+    // scheduled for an earlier place of that minute than the one that was stored in the end.
+    let is_scheduled = match (job.due, conversation.scheduled_for) {
+        (Some(due), Some(stored)) => begin_of_minute(due) == begin_of_minute(stored),
+        _ => false,
+    };
+    let named = if is_scheduled {
+        conversation.turn_upto
+    } else {
+        job.ordinal
+    };
+    let end = match conversation.decide_turn(named, now, wait_max) {
+        TurnDecision::AnswerNow => match find_typing_end(deps, conversation, newest, now).await {
+            None => return Ok(()),
+            Some(until) => {
+                // The contact may stop before.
+                let again = deps.settings().typing.short.max(LOOK_AGAIN_MIN);
+                let until = until.min(add_duration(now, again));
+                TurnEnd::ContactTypes { until }
+            }
+        },
+        TurnDecision::StandDown => TurnEnd::NewerMessage,
+        TurnDecision::NothingOwed => {
+            for part in TURN_PARTS {
+                part.follow_nothing_owed(deps, conversation, newest).await?;
+            }
+            TurnEnd::NothingOwed
+        }
+        TurnDecision::LeaseHeld(until) => TurnEnd::LeaseHeld { until },
+    };
+    Err(end.into())
+}
+
+/// Returns the time until which the reply waits for a contact who types, if it does. Only where the setting says so is
+/// anything read, and a failure of that read has no effect.
+async fn find_typing_end(
+    deps: &Deps,
+    conversation: &Conversation,
+    newest: &[Message],
+    now: Timestamp,
+) -> Option<Timestamp> {
+    let settings = deps.settings();
+    let latest = add_duration(conversation.waiting_since?, settings.debounce_max);
+    if !settings.typing.is_on() || latest <= now {
+        return None;
+    }
+    let last = newest.iter().rev().find(|message| message.role == Role::User)?;
+    match typing_signs::find_sign(deps, conversation).await {
+        Ok(sign) => settings.typing.wait_until(&sign?, last.stored_at, latest, now),
+        Err(error) => {
+            let error = &error as &dyn std::error::Error;
+            tracing::warn!(error, "whether the contact types is not known");
+            None
+        }
+    }
+}
 
 /// Longest time for which a job that came too early waits in the queue. One that is earlier is scheduled anew.
 const WAIT_MAX: SignedDuration = SignedDuration::from_mins(5);
@@ -118,7 +195,7 @@ async fn queue_for_opening(
 }
 
 /// Returns the minute in which `at` lies: a conversation has one scheduled job in it.
-pub(super) fn begin_of_minute(at: Timestamp) -> Timestamp {
+fn begin_of_minute(at: Timestamp) -> Timestamp {
     let past = SignedDuration::from_millis(at.as_millisecond().rem_euclid(60_000));
     add_duration(at, -past)
 }
@@ -175,6 +252,70 @@ async fn tell_closed(
         acknowledges: true,
     };
     deps.commit_step(&step).await
+}
+
+/// Ends the turn if a limit of the agent is reached: what is owed waits for a person. If the contact is told
+/// something then, the pause is returned, and it begins with the commit of that message.
+pub(in crate::usecases::reply) async fn check_limits(
+    deps: &Deps,
+    bound: &InstanceConfig,
+    conversation: &mut Conversation,
+    reading: &TurnReading,
+) -> Result<Option<AgentPause>, TurnStop> {
+    let limits = &bound.agent.limits;
+    let now = deps.system().now();
+    let own = conversation.find_reached_limit(limits, reading.known_messages(), now);
+    let pause = match own {
+        Some(pause) => Some(pause),
+        None => match find_spent_tokens(deps, bound, now).await? {
+            Some(pause) => Some(pause),
+            None => find_spent_budget(deps, bound, now).await?,
+        },
+    };
+    let Some(pause) = pause else {
+        return Ok(None);
+    };
+    tracing::warn!(reason = %pause.reason, until = %pause.until, "a limit is reached: the agent pauses in this conversation");
+    if limits.reply_for(pause.reason) != LimitReply::Nothing {
+        return Ok(Some(pause));
+    }
+    conversation.pause_agent(pause);
+    if save_conversation(deps, conversation).await? == WriteOutcome::Conflict {
+        return Err(TurnEnd::ChangedMeanwhile.into());
+    }
+    Err(TurnEnd::Paused.into())
+}
+
+/// Returns the pause of a tenant that used up its tokens of the day. Only where the configuration limits them is anything read.
+async fn find_spent_tokens(
+    deps: &Deps,
+    bound: &InstanceConfig,
+    now: Timestamp,
+) -> PortResult<Option<AgentPause>> {
+    let Some(limit) = bound.tenant.tokens_per_day else {
+        return Ok(None);
+    };
+    let day = resolve_usage_day(now);
+    let today = deps.store().list_usage(&bound.tenant.id, day, day).await?;
+    Ok(AgentPause::for_spent_tokens(limit, &today, now))
+}
+
+/// Returns the pause of a tenant that used up its budget of the month. Only where the agents stop then is anything read.
+async fn find_spent_budget(
+    deps: &Deps,
+    bound: &InstanceConfig,
+    now: Timestamp,
+) -> PortResult<Option<AgentPause>> {
+    let Some(budget) = bound.tenant.budget.as_ref().filter(|budget| budget.stop) else {
+        return Ok(None);
+    };
+    let prices = if budget.amount.is_some() {
+        read_prices(deps.store()).await?
+    } else {
+        PriceList::default()
+    };
+    let used = measure_budget(deps.store(), &bound.tenant.id, budget, &prices, now).await?;
+    Ok(AgentPause::for_spent_budget(budget, used, now))
 }
 
 #[cfg(test)]
