@@ -42,7 +42,7 @@ impl TurnPart for EffectJournal {
         conversation: &Conversation,
         newest: &[Message],
     ) -> PortResult<()> {
-        if !conversation.has_journal || !is_left_by_agent(conversation) {
+        if !conversation.features.has_journal || !is_left_by_agent(conversation) {
             return Ok(());
         }
         let told_upto = newest.iter().filter_map(effects_told_by).max();

@@ -48,7 +48,7 @@ impl ConversationFilter {
 }
 
 /// A page of a list of conversations.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct ConversationPage {
     /// The conversations.
     pub items: Vec<Conversation>,
