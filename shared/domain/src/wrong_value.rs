@@ -2,7 +2,7 @@
 
 use crate::config::SES_REFUSED;
 
-/// What a reader says of the field that only e-mail senders of the kind `ses` had.
+/// The words of a reader about the field that only e-mail senders of the kind `ses` had.
 const REGION_OF_SES: &str = "unknown field `region`, expected one of `id`, `kind`, `from`";
 
 /// Puts the words of a reader into plain ones: `invalid type: integer 5, expected struct Rate` becomes `it must be an object, and is

@@ -107,8 +107,8 @@ impl Conversation {
         }
     }
 
-    /// Copies from the resolved conversation what belongs to the contact rather than to a conversation, but for the name, which each
-    /// message tells. That is also what the contact used of the agent's limits, as whom it was invited, what it was told of a closure, the
+    /// Copies from the resolved conversation what belongs to the contact rather than to a conversation. The name stays: each message
+    /// tells it. Copied are also what the contact used of the agent's limits, as whom it was invited, what it was told of a closure, the
     /// last re-engagement, the mark of a journal of effects, and the conversations under other identities. Of an erased contact, only the
     /// opt-out is copied.
     pub fn carry_over(&mut self, resolved: &Self) {

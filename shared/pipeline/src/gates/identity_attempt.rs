@@ -5,7 +5,6 @@ use crate::hooks::send_gate::{GateAnswer, RETRY_SOON, SendContext, SendGate, Sto
 use crate::steps::first_contact::{is_first_contact, may_begin_chat, stop_first_contacts};
 use crate::steps::give_up::{give_up_message, keep_sent_message};
 use async_trait::async_trait;
-use jiff::Timestamp;
 use recado_domain::config::InstanceConfig;
 use recado_domain::contact::ContactAddress;
 use recado_domain::delivery::{DeliveryKey, DeliveryStatus};

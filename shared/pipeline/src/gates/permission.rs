@@ -120,8 +120,8 @@ pub(crate) struct PermissionGate;
 
 #[async_trait]
 impl SendGate for PermissionGate {
-    /// What may not leave now is held back, or passed over in a paused batch. What is not to leave any more is cancelled, also if it may
-    /// have been sent before.
+    /// A message that may not leave now is held back, or passed over in a paused batch. One that is not to leave any more is cancelled, also
+    /// if it may have been sent before.
     async fn check(&self, deps: &Deps, context: SendContext<'_>, message: &Outgoing) -> GateAnswer {
         // The time before the reads: whoever stops a batch after that waits until the permit is over.
         let asked_at = deps.system().now();

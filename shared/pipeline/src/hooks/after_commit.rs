@@ -11,7 +11,7 @@ use recado_domain::retention::RetentionPeriod;
 use recado_ports::Deps;
 use recado_ports::ports::PortResult;
 
-/// What holds for a message after an attempt. The default is that of all messages.
+/// Rules for a message after an attempt. The default is that of all messages.
 #[derive(Debug)]
 pub(crate) struct SendTerms<'a> {
     /// Waits between attempts.

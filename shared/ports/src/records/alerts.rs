@@ -3,7 +3,10 @@
 use super::audit::format_sort_time;
 use super::check_cursor;
 use crate::ports::{Page, PageRequest, PortResult, WriteOutcome};
-use crate::table::{Change, Key, Kind, Lead, Partition, Query, Record, Table, Versioned, Write, find_readable, list_records, list_versions, put_record};
+use crate::table::{
+    Change, Key, Kind, Lead, Partition, Query, Record, Table, Versioned, Write, find_readable, list_records,
+    list_versions, put_record,
+};
 use jiff::Timestamp;
 use recado_domain::alert::{Alert, AlertState, AlertWatch, Notification};
 use recado_domain::clock_rollback::ClockRollback;

@@ -4,7 +4,9 @@ use super::claims::{InvitationClaim, save_with_claims};
 use super::list_due_ids;
 use crate::page::join_pages;
 use crate::ports::{Page, PageRequest, PortError, PortResult, WriteOutcome};
-use crate::table::{Partition, Query, Record, Table, Versioned, find_with_version, list_records, list_versions, save_record};
+use crate::table::{
+    Partition, Query, Record, Table, Versioned, find_with_version, list_records, list_versions, save_record,
+};
 use jiff::Timestamp;
 use recado_domain::clock_rollback::ClockRollback;
 use recado_domain::ids::{BatchId, TenantId};

@@ -11,7 +11,10 @@ pub use writing::{put_configuration, remove_configuration, replace_configuration
 
 use super::check_cursor;
 use crate::ports::{Page, PageRequest, PortError, PortResult};
-use crate::table::{Change, Key, Lead, Partition, Query, Record, StoredItem, Table, find_versions, list_records, read_all_items};
+use crate::table::{
+    Change, Key, Lead, Partition, Query, Record, StoredItem, Table, find_versions, list_records,
+    read_all_items,
+};
 use crate::unreadable_record::{UNREADABLE_INSTANCE, keep_readable};
 use futures::future::{try_join, try_join_all};
 use recado_domain::config::{

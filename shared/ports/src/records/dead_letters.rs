@@ -4,7 +4,10 @@ use super::audit::format_sort_time;
 use super::check_cursor;
 use crate::ports::{Page, PageRequest, PortError, PortResult};
 use crate::retry_write::{WriteAttempt, retry_lost_write};
-use crate::table::{Condition, Key, Kind, Lead, Partition, Query, Record, StoredItem, Table, Write, find_led, list_records, parse_lead};
+use crate::table::{
+    Condition, Key, Kind, Lead, Partition, Query, Record, StoredItem, Table, Write, find_led, list_records,
+    parse_lead,
+};
 use crate::unreadable_record::keep_readable;
 use jiff::Timestamp;
 use recado_domain::access::Scope;

@@ -4,7 +4,10 @@ use super::audit::format_sort_time;
 use super::list_due_ids;
 use crate::page::join_pages;
 use crate::ports::{EffectGuard, PageRequest, PortResult, Store, WRITE_TRIES};
-use crate::table::{Change, Key, Lead, Partition, Query, Record, Refusal, Table, Versioned, Write, find_versions, find_with_version, list_records, remove_record};
+use crate::table::{
+    Change, Key, Lead, Partition, Query, Record, Refusal, Table, Versioned, Write, find_versions,
+    find_with_version, list_records, remove_record,
+};
 use jiff::Timestamp;
 use recado_domain::clock_rollback::ClockRollback;
 use recado_domain::effects::{CellSpan, HeldCell, Journal, JournalChange};

@@ -8,7 +8,10 @@ pub use failed_events::{
 };
 
 use crate::ports::{PageRequest, PortResult, WriteOutcome};
-use crate::table::{Key, Lead, Partition, Query, Record, Table, Versioned, WRITES_MAX, find_with_version, list_records, remove_latest_record, save_record_with};
+use crate::table::{
+    Key, Lead, Partition, Query, Record, Table, Versioned, WRITES_MAX, find_with_version, list_records,
+    remove_latest_record, save_record_with,
+};
 use failed_events::{delete_failed_events, list_event_writes};
 use recado_domain::clock_rollback::ClockRollback;
 use recado_domain::ids::{TenantId, WebhookEndpointId};

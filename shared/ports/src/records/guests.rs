@@ -3,7 +3,10 @@
 use super::{check_cursor, prefix_of_occasion};
 use crate::page::join_pages;
 use crate::ports::{Page, PageRequest, PortResult};
-use crate::table::{Key, Lead, Partition, Query, Record, SaveOutcome, Table, Versioned, find_led, find_many, find_with_version, list_records, parse_lead, remove_latest_record, save_record};
+use crate::table::{
+    Key, Lead, Partition, Query, Record, SaveOutcome, Table, Versioned, find_led, find_many,
+    find_with_version, list_records, parse_lead, remove_latest_record, save_record,
+};
 use jiff::Timestamp;
 use recado_domain::ids::{GuestId, OccasionId, TenantId};
 use recado_domain::invitations::{Guest, PhoneKey};

@@ -6,7 +6,10 @@ use super::claims::{
 use super::{list_due_ids, prefix_of_occasion};
 use crate::ports::{CommitOutcome, Page, PageRequest, PortError, PortResult, Store, WriteOutcome};
 use crate::retry_write::{WriteAttempt, retry_lost_write};
-use crate::table::{Change, Key, Kind, Lead, Partition, Query, Record, Table, Versioned, Write, find_led, find_versions, find_with_version, list_records, save_record, write_always};
+use crate::table::{
+    Change, Key, Kind, Lead, Partition, Query, Record, Table, Versioned, Write, find_led, find_versions,
+    find_with_version, list_records, save_record, write_always,
+};
 use jiff::Timestamp;
 use recado_domain::clock_rollback::ClockRollback;
 use recado_domain::conversation::Conversation;

@@ -1,7 +1,9 @@
 //! The records of agents' knowledge. The snapshots that they name are files ([`crate::ports::Files`]).
 
 use crate::ports::{PageRequest, PortResult, WriteOutcome};
-use crate::table::{Partition, Query, Record, Table, Versioned, delete_record, find_with_version, list_records, save_record};
+use crate::table::{
+    Partition, Query, Record, Table, Versioned, delete_record, find_with_version, list_records, save_record,
+};
 use recado_domain::ids::{AgentId, TenantId};
 use recado_domain::knowledge::AgentKnowledge;
 use recado_domain::moving::MovedFile;

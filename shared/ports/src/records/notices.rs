@@ -2,7 +2,9 @@
 
 use super::audit::format_sort_time;
 use crate::ports::{PageRequest, PortResult};
-use crate::table::{Key, Lead, Partition, Query, Record, Table, Versioned, delete_page, list_records, save_record};
+use crate::table::{
+    Key, Lead, Partition, Query, Record, Table, Versioned, delete_page, list_records, save_record,
+};
 use jiff::Timestamp;
 use recado_domain::ids::{TenantId, hash_parts};
 use recado_domain::moving::Dated;

@@ -2,7 +2,9 @@
 
 use super::alerts::tenant_prefix;
 use crate::ports::{PageRequest, PortResult};
-use crate::table::{Key, Kind, Lead, Partition, Query, Record, Table, Versioned, find_versions, list_versions};
+use crate::table::{
+    Key, Kind, Lead, Partition, Query, Record, Table, Versioned, find_versions, list_versions,
+};
 use jiff::Timestamp;
 use recado_domain::alert::{Notification, NotificationState};
 use recado_domain::clock_rollback::ClockRollback;

@@ -4,7 +4,10 @@ use super::check_cursor;
 use crate::page::join_pages;
 use crate::ports::{Page, PageRequest, PortError, PortResult};
 use crate::retry_write::{WriteAttempt, retry_lost_write};
-use crate::table::{Partition, Query, Record, Table, find_many, find_or_new, find_record, list_records, put_record, save_record};
+use crate::table::{
+    Partition, Query, Record, Table, find_many, find_or_new, find_record, list_records, put_record,
+    save_record,
+};
 use jiff::Timestamp;
 use recado_domain::ids::{InvitationTemplateName, OccasionId, TenantId};
 use recado_domain::invitations::{InvitationTemplate, Occasion};

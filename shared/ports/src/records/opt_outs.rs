@@ -3,7 +3,9 @@
 use super::check_cursor;
 use crate::ports::{Page, PageRequest, PortError, PortResult};
 use crate::retry_write::{WriteAttempt, retry_lost_write};
-use crate::table::{Partition, Query, Record, Table, Versioned, find_many, find_with_version, list_records, save_record};
+use crate::table::{
+    Partition, Query, Record, Table, Versioned, find_many, find_with_version, list_records, save_record,
+};
 use recado_domain::ids::TenantId;
 use recado_domain::opt_out::{OptOut, OptOutChange, RecipientKey};
 

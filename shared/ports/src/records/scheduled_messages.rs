@@ -4,7 +4,10 @@
 use super::list_due_ids;
 use crate::page::join_pages;
 use crate::ports::{CommitOutcome, PortResult, WriteOutcome};
-use crate::table::{Change, Key, Lead, Partition, Query, Record, Table, Versioned, Write, commit_change, find_led, find_with_version, list_versions, save_record};
+use crate::table::{
+    Change, Key, Lead, Partition, Query, Record, Table, Versioned, Write, commit_change, find_led,
+    find_with_version, list_versions, save_record,
+};
 use jiff::Timestamp;
 use recado_domain::ids::{InstanceId, TenantId};
 use recado_domain::scheduled::{ScheduledId, ScheduledMessage};

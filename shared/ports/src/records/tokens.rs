@@ -2,7 +2,10 @@
 
 use super::check_cursor;
 use crate::ports::{Page, PageRequest, PortResult};
-use crate::table::{Key, Kind, Lead, Partition, Query, Record, SaveOutcome, StoredItem, Table, Versioned, list_records, parse_item, read_all_items, remove_record, save_record, write_always};
+use crate::table::{
+    Key, Kind, Lead, Partition, Query, Record, SaveOutcome, StoredItem, Table, Versioned, list_records,
+    parse_item, read_all_items, remove_record, save_record, write_always,
+};
 use crate::unreadable_record::keep_readable;
 use recado_domain::access::{Token, TokenHash};
 use recado_domain::ids::{TenantId, TokenName};

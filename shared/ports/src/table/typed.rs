@@ -35,7 +35,7 @@ impl<T: Record> Versioned<T> {
         }
     }
 
-    /// Makes the record that is to be stored in place of a known one, or, without that, as a new one.
+    /// Makes the record that is to be stored in place of a known one. Without that it is a new one.
     pub(crate) fn replacing(known: Option<Self>, record: T) -> Self {
         match known {
             Some(known) => Self { record, ..known },
@@ -252,8 +252,8 @@ pub async fn remove_record<T: Record>(table: &dyn Table, versioned: &Versioned<T
     Ok(table.write(&Change::remove(versioned).writes).await?.is_ok())
 }
 
-/// Deletes a record that was read, with its leads, also where another writer changes it meanwhile, as long as it `is_meant`. One that is
-/// gone counts as deleted.
+/// Deletes a record that was read, with its leads, as long as it `is_meant`. Another writer may change it meanwhile. One that is gone counts
+/// as deleted.
 pub(crate) async fn remove_latest_record<T: Record>(
     table: &dyn Table,
     found: Option<Versioned<T>>,

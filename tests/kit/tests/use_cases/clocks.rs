@@ -234,7 +234,7 @@ async fn an_echo_that_came_before_the_clock_was_corrected_is_still_ours() {
 
 #[tokio::test]
 async fn while_the_clock_runs_ahead_an_echo_is_ours_and_equal_words_from_before_the_send_are_a_persons() {
-    for (seconds_ago, typed) in [(619, 0), (750, 1)] {
+    for (seconds_ago, typed) in [(619, 0), (800, 1)] {
         let setup = Setup::set(Fixture::new()).await;
         let reply = setup.replied_to(&setup.fixture).await;
         setup.times_out();

@@ -32,7 +32,7 @@ enum WriteEnd {
     Conflict,
     /// An instance that stays has a name that another one is to have.
     NameTaken,
-    /// It is too much for one transaction.
+    /// There is too much for one transaction.
     TooMuch,
 }
 

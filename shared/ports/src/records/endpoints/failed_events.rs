@@ -4,7 +4,10 @@
 use super::super::audit::format_sort_time;
 use crate::ports::{Page, PageRequest, PortError, PortResult, WriteOutcome};
 use crate::retry_write::{WriteAttempt, retry_lost_write};
-use crate::table::{Change, Key, Kind, Lead, Partition, Query, Record, Table, Versioned, WRITES_MAX, Write, find_versions, find_with_version, list_versions, remove_latest_record, save_record};
+use crate::table::{
+    Change, Key, Kind, Lead, Partition, Query, Record, Table, Versioned, WRITES_MAX, Write, find_versions,
+    find_with_version, list_versions, remove_latest_record, save_record,
+};
 use jiff::Timestamp;
 use recado_domain::clock_rollback::ClockRollback;
 use recado_domain::ids::{TenantId, WebhookEndpointId};
