@@ -41,8 +41,7 @@ use resolve::{ResolvedEvent, resolve_event};
 use std::sync::Arc;
 use tracing::Instrument;
 
-/// Processes one message of the queue `inbound`, received for the `receives`th time. The future is boxed here, so that it is compiled with
-/// this crate.
+/// Processes one message of the queue `inbound`, received for the `receives`th time. The future is boxed, so that this crate compiles it.
 pub fn process<'a>(deps: &'a Deps, body: &'a str, receives: u32) -> BoxFuture<'a, Verdict> {
     Box::pin(process_message(deps, body, receives))
 }
@@ -93,10 +92,8 @@ async fn is_to_be_applied(deps: &Deps, job: &InboundJob, receives: u32) -> PortR
         let may_be_settled = receives > 1 || job.kind != EventKind::Message;
         return Ok(!may_be_settled || !is_settled_event(deps, job).await?);
     };
-    let revived = deps
-        .store()
-        .change_event(&job.event, EventChange::Revive { failed_at })
-        .await?;
+    let revival = EventChange::Revive { failed_at };
+    let revived = deps.store().change_event(&job.event, revival).await?;
     // The dead letter is removed also if the event was revived before: a crash may have happened between the two
     // writes.
     remove_dead_letter(deps.store(), job.event.as_str(), failed_at).await?;
@@ -121,9 +118,10 @@ async fn resend_turn(deps: &Deps, job: &InboundJob, record: &EventRecord) -> Por
     let (Some(FollowUpJob::Turn(_)), Some(place)) = (follow_up, &record.stored) else {
         return Ok(());
     };
-    let bound = find_config_by_external(deps.store(), job.provider, &job.external).await?;
-    // Without an instance nobody answers.
-    let Some(bound) = bound else { return Ok(()) };
+    let Some(bound) = find_config_by_external(deps.store(), job.provider, &job.external).await? else {
+        // Without an instance nobody answers.
+        return Ok(());
+    };
     let silence = wake_up::resolve_debounce(deps, &bound).silence_after_unknown();
     wake_up::enqueue_reply_turn(deps, job, &bound, place, silence).await
 }
@@ -298,8 +296,7 @@ async fn apply_inbound(
             operator_message::store_operator_message(deps, &arrival).await?;
         }
         InboundEvent::Failed(failed) => {
-            let records = delivery_failure::record_delivery_failure(deps, event, &failed);
-            Box::pin(records).await?;
+            Box::pin(delivery_failure::record_delivery_failure(deps, event, &failed)).await?;
         }
         InboundEvent::ConnectionChanged => {
             connection::handle_connection_event(deps, event.bound, event.job.received_at).await?;
@@ -376,10 +373,8 @@ async fn finish_event(
 ) -> PortResult<()> {
     let mut finish = build_event_finish(deps, job, tenant, processed);
     finish.reason = reason;
-    deps.store()
-        .change_event(&job.event, EventChange::Finish(&finish))
-        .await
-        .map(drop)
+    let change = EventChange::Finish(&finish);
+    deps.store().change_event(&job.event, change).await.map(drop)
 }
 
 /// Builds the end of an event that is applied now.

@@ -142,13 +142,9 @@ async fn write_in_parts(
 
 /// Lists the instances that are written or removed.
 fn list_given_up(change: &ConfigDocument, removal: &ConfigRemoval) -> BTreeSet<EntryRef> {
-    let names = change
-        .list_entry_names()
-        .into_iter()
-        .chain(removal.list_entry_names());
-    names
-        .filter(|name| matches!(name, EntryRef::Instance(_)))
-        .collect()
+    let (written, removed) = (change.list_entry_names(), removal.list_entry_names());
+    let is_instance = |name: &EntryRef| matches!(name, EntryRef::Instance(_));
+    written.into_iter().chain(removed).filter(is_instance).collect()
 }
 
 impl EntryWrite<'_> {
@@ -195,10 +191,8 @@ impl EntryWrite<'_> {
     /// stored.
     async fn breaks_references(&self, table: &dyn Table, before: &ConfigDocument) -> PortResult<bool> {
         let referred = ConfigNames::of_referred(self.change);
-        if !find_named_entries(table, &referred)
-            .await?
-            .holds_references_of(self.change)
-        {
+        let found = find_named_entries(table, &referred).await?;
+        if !found.holds_references_of(self.change) {
             return Ok(true);
         }
         let removed: BTreeSet<EntryRef> = self.removal.list_entry_names().into_iter().collect();
