@@ -1,4 +1,5 @@
 use super::FaultyPort;
+use super::spoiled_invitations::is_of_invitation;
 use crate::mutation::Mutation;
 use async_trait::async_trait;
 use recado_domain::conversation::{Conversation, ConversationMode, DroppedDrafts, HandOverNote, UsedLimits};
@@ -128,7 +129,7 @@ impl<S: Store> Conversations for FaultyPort<S> {
         messages: &[Message],
         beside: &[Write],
     ) -> PortResult<CommitOutcome> {
-        if self.injector.function == "deferred-reply" {
+        if self.injector.function == "deferred-reply" && !is_of_invitation(beside) {
             return self.commit_spoiled_reply(conversation, messages, beside).await;
         }
         let beside = self.spoil_committed_invitation(self.spoil_client_writes(beside));

@@ -102,7 +102,7 @@ impl<S: Store> FaultyPort<S> {
     }
 }
 
-fn is_of_invitation(writes: &[Write]) -> bool {
+pub(super) fn is_of_invitation(writes: &[Write]) -> bool {
     writes
         .iter()
         .any(|write| write.key().partition.name == Invitation::KIND)
