@@ -3,6 +3,30 @@
 //! A record that is deleted and made again under its name is another thing. So its revisions have another generation: a write that
 //! was prepared for the record before finds no revision that it follows, however often the new one was written meanwhile. A record
 //! of before generations, and one whose name is never given again, has the generation 0.
+//!
+//! A record of the table (`recado_ports::table`) has a version in place of a revision, another one at random with each write. What tells a
+//! record from the one before that had its name:
+//!
+//! | record | its name | what tells it apart |
+//! | --- | --- | --- |
+//! | posts to an endpoint | tenant, endpoint | a version of each write, and a generation, both random. A failed event has the generation of its endpoint, and is posted, redriven and removed only under it |
+//! | knowledge of an agent | tenant, agent | `born`, a random text, and its version. The first change makes the record before it reads its document, so a document that was being read does not come into an agent that is made again |
+//! | places of turns | tenant | the version |
+//! | journal of effects | thread | a generation, of the time at which it began; each attempt has a nonce |
+//! | guest | tenant, occasion, guest | a generation, random |
+//! | alert that holds | the condition | the version |
+//! | conversation | thread, number | the newest of an erased thread stays as a tombstone and counts on, and retention deletes one that has no message left. What acts on it (a lease, a claim) has a nonce |
+//! | message | conversation, ordinal | an ordinal is given once in a conversation; each attempt has a nonce |
+//! | state of an instance | instance | it is read and written within one call of the store |
+//! | token | tenant, name | its text is random, and is what is proven |
+//! | entry of the configuration | its id | a write compares the whole entry, whatever it was before |
+//! | template, occasion, opt-out | its id | the last write counts |
+//! | scheduled message, invitation, batch, notification, dead letter | its id | ids are not given again |
+//!
+//! When an endpoint leaves the configuration, by the API or by a document, its records are deleted at once (`follow_endpoint_changes`);
+//! what a crash leaves, each process that posts looks for. A pass that makes a state for an endpoint looks at the configuration once more,
+//! and deletes the state of one that was removed since it was listed. An endpoint that is added gets its state, and so its place, with the
+//! change of the configuration.
 
 use crate::ids::hash_parts;
 
