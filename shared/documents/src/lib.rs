@@ -4,6 +4,9 @@
 //! The files come from strangers. So each is read in time that grows with its size, within [`TextLimits`]: each part of an archive is
 //! unpacked and read once at most, a small archive that unpacks to gigabytes ends at the limit, and nothing that a document names is
 //! fetched or expanded. Where it can be, a document is read in a process of its own (`process`).
+//!
+//! Web pages are read without a library: one that builds a tree of a page takes more time than the page is long. So are spreadsheets: no
+//! library tells what a number format shows.
 
 mod html;
 #[cfg(feature = "archives")]

@@ -10,6 +10,16 @@
 //! Store and queues lie in one file but are written by separate calls and separate commits, as they are on AWS: a crash
 //! can fall between any two of them here too. The exception is the commit of a step ([`recado_ports::step_commit`]), which is one
 //! transaction.
+//!
+//! What a provider waits for goes first: a commit takes up to 192 of those operations and 16 others, or, if nobody waits so, 64 others. If an
+//! operation fails, all are undone and run again, each in a savepoint of its own, so that it undoes only itself. (A savepoint makes SQLite
+//! copy each page that is changed, and an operation seldom fails.) Once the log of the database is long and little of it is left to
+//! copy, the writing thread copies the rest between two commits, and the log begins anew.
+//!
+//! Workers, the mover of the intake log, the posts to endpoints and the thread that writes run with a lower priority: where the processors
+//! cannot do all, such a thread gets a third of the time of one that takes webhooks or answers the API.
+//!
+//! What has expired counts as absent until `delete_expired` removes it.
 
 mod backup;
 mod checkpoint;

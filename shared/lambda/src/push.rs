@@ -1,4 +1,5 @@
 //! Push: connections of the WebSocket API are told that there is more to read, and the API's events about them are answered.
+//! The events come to `api`: a function of their own would carry the same store, role and alarms once more.
 
 use axum::extract::{Request, State};
 use axum::http::StatusCode;

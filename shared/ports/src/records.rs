@@ -1,4 +1,42 @@
 //! The kinds of records that lie in the [table](crate::table): each declared once, with the functions that read and write it.
+//!
+//! | kind | partition, place | what leads to it |
+//! | --- | --- | --- |
+//! | `tokens` | the tenant or the installation; name | its hash, with a copy of the record, so that a request is let in by one read; all of the installation, by tenant and name |
+//! | `sessions` | the installation; hash | |
+//! | `turn-places` | the tenant; one record | |
+//! | `removed-instances` | the installation; hash of the provider and its name | |
+//! | `aliases` | the installation; thread of the other identity | |
+//! | `client-keys` | the tenant; instance or conversation, and hash of the key | |
+//! | `journals` | the tenant; thread | those with bookings, by the begin of the first one |
+//! | `cells` | the tenant; calendar and begin | |
+//! | `scheduled-messages` | the tenant; id | its id; the pending ones of an instance |
+//! | `occasions` | the tenant; id | |
+//! | `invitation-templates` | the tenant; name, channel and language | |
+//! | `guests` | the tenant; occasion and id | the phone number and the occasion |
+//! | `invitations` | the tenant; id, which tells the time | the guest of an occasion; the carrier's id of its e-mail |
+//! | `invitation-claims` | the tenant; hash of the key | |
+//! | `batches` | the tenant; id, which tells the time | |
+//! | `batch-chunks` | the tenant; batch and number | |
+//! | `page-changes` | the tenant; occasion | |
+//! | `dead-letters` | the tenant or none; time of the failure, id, instance | its id; all of the installation, and those of the owner once more without their bodies, for counting: by time, id and instance |
+//! | `tenants`, `calendars`, `tools`, `agents`, `instances` | the installation; id | all of a tenant, by kind and id (`configuration.of-tenant`); a tenant by its part of variables' names; the provider's name of an instance, with a copy of it |
+//! | `alert-config`, `prices`, `applied-file` | the installation; one record each | |
+//! | `knowledge` | the tenant; agent | |
+//! | `opt-outs` | the tenant; key of the recipient | |
+//! | `samples` | the tenant or the installation; time | |
+//! | `audit` | the tenant or none; time and id | all of the installation, by time and id |
+//! | `notices` | the installation; hash of the account, time and id | its id, which a repetition has too |
+//! | `alerts` | the tenant or the installation; condition of a live one, end and id of an ended one | the live ones of all by tenant and condition; the ended ones of all by end and id |
+//! | `alert-watch` | the installation; one record | |
+//! | `notifications` | the tenant or the installation; id | all by state, tenant and id |
+//! | `endpoints` | the tenant; webhook endpoint | all of the installation, by tenant and endpoint |
+//! | `failed-posts` | the tenant; endpoint and place in the log | those that are tried on, by endpoint, time and place in the log |
+//!
+//! What leads to a record (a lead) is an item of its own under another key. It is written and deleted in the transaction of the record, and
+//! holds the record's key or a copy. Each write gives an item another version, at random, which is the condition of the next write. The
+//! cursor of a list is the place of the last record. A dead letter has another place and may have another owner with each failure of its
+//! id: so the condition is the version of what leads to it by the id, and the write deletes the letter before it with what led to that.
 
 pub mod alerts;
 pub mod aliases;

@@ -1,4 +1,16 @@
 //! The settings: times and limits, with defaults that fit together.
+//!
+//! Those that belong together (a test checks their order):
+//!
+//! | | processor, `inbound` | deferred-reply, `turns` | sender, `outbound` |
+//! | --- | --- | --- | --- |
+//! | longest outside call | store, 8 s with retries | model, 60 s in all | provider, 20 s |
+//! | time-out of the function | 15 s | 90 s | 30 s |
+//! | lease in the record | none | 95 s | 35 s |
+//! | visibility | 30 s | 120 s | 60 s |
+//! | batch | 10, groups side by side | 5, side by side | 1 |
+//! | receives at most (a backstop: what waits comes back too) | 1000 | 1000 | 1000 |
+//! | attempts, counted in the record | 3 | 3 | 5 |
 
 mod environment;
 mod legacy_names;
