@@ -329,6 +329,7 @@ mod tests {
         }
     }
 
+    /// Webhooks still carry the old secret while the master is replaced.
     #[test]
     fn a_new_current_version_is_never_used_without_the_one_before_it() {
         let version = |stage| SecretLocation::Managed {

@@ -222,6 +222,7 @@ mod tests {
         );
     }
 
+    /// Between `<` and the word of a mark only letters and digits count, in whatever width.
     #[test]
     fn neither_the_text_nor_the_name_of_a_file_can_end_its_marks() {
         for text in [

@@ -152,6 +152,7 @@ mod tests {
         key.derive_event_group(Provider::Evolution, &instance, address)
     }
 
+    /// The ids appear in logs. They are keyed, since all numbers of an area can be tried against a plain hash.
     #[test]
     fn what_is_derived_stays_as_it_was_when_the_first_records_were_written() {
         assert_eq!(

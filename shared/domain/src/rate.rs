@@ -331,6 +331,7 @@ mod tests {
         assert!(spaced, "{slots:?}");
     }
 
+    /// A time that is further ahead than waiting messages explain is ignored.
     #[test]
     fn a_clock_that_ran_ahead_blocks_nothing_once_it_is_set_back() {
         let (now, year) = (from_unix_millis(0), from_unix_millis(365 * 86_400_000));

@@ -190,6 +190,7 @@ fn dead_letters_that_reconcile_hides_for_a_moment_do_not_end_the_alarm() {
     }
 }
 
+/// The functions filter themselves. Alarms count log lines, so Lambda may drop none.
 #[test]
 fn lambda_drops_no_line_that_the_functions_write() {
     // A line without a time is INFO to Lambda, whatever it says itself.
@@ -219,6 +220,7 @@ fn chained(kind: &str) -> Vec<(&'static str, Option<&'static str>)> {
     found
 }
 
+/// API Gateway may refuse routes that are created at the same time.
 #[test]
 fn routes_are_made_one_after_the_other_and_the_stage_last() {
     let is_push = |(name, _): &(&str, Option<&str>)| name.starts_with("Push");

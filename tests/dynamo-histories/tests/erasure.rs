@@ -181,6 +181,7 @@ async fn kill_runs(run: Run, kill: Kill, every: usize) {
     }
 }
 
+/// A guest and the record of its number are deleted in one transaction.
 #[tokio::test]
 async fn an_erasure_that_is_killed_before_any_step_is_finished_by_the_next_one() {
     Box::pin(kill_runs(Run::Erasure, Kill::Before, 1)).await;

@@ -73,6 +73,7 @@ fn run(there: &Server, arguments: &[&str]) -> (bool, String) {
     (ran.status.success(), said.concat())
 }
 
+/// An installation may name any secret and any host.
 #[test]
 fn no_secret_of_this_machine_goes_to_a_host_that_the_installation_named() {
     let host = Server::start(|_| json!({}));

@@ -130,6 +130,7 @@ async fn a_server_whose_reader_goes_away_serves_on() {
     assert!(server.wait().unwrap().success());
 }
 
+/// A shop's web page may answer 200 at this address, too.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_answer_of_another_program_is_an_error() {
     let machine = Machine::prepared(&[]);

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 /// How large a file may become while the disk counts as full, in bytes.
 const ROOM: u64 = 1_500_000;
 
+/// On a full disk each queue is tried once a second.
 #[tokio::test]
 async fn a_full_disk_is_503_and_what_was_acknowledged_is_answered_once_there_is_room() {
     let mut machine = Machine::prepared(&[("RECADO_RATE_PER_SECOND", "100"), ("RECADO_RATE_BURST", "200")]);

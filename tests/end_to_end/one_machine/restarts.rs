@@ -25,6 +25,7 @@ fn handed() -> Machine {
     machine
 }
 
+/// Evolution API 1 never repeats a webhook. So a connection without a request gets a second for it before the stop.
 #[tokio::test]
 async fn no_webhook_is_refused_lost_or_doubled_while_recado_is_started_anew() {
     let mut machine = handed();

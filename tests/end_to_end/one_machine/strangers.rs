@@ -16,6 +16,7 @@ const MEMORY_MAX: u64 = 20 * 1024;
 /// How long the health check may take beside whatever strangers do, on a machine that is free.
 const HEALTH_MAX: Duration = Duration::from_millis(100);
 
+/// Before the proof one field is read and nothing is built. A parsed body takes up to 100 times its bytes.
 #[tokio::test]
 async fn a_large_body_without_a_proof_costs_little_more_memory_than_its_bytes() {
     let machine = Machine::serving(&[]);
@@ -113,6 +114,7 @@ fn halves() -> [String; 4] {
     ]
 }
 
+/// Without these limits a few hundred half requests use up the descriptors.
 #[tokio::test]
 async fn requests_that_never_end_keep_nobody_out() {
     // Longer than the test lasts: only others that come make room.

@@ -92,6 +92,7 @@ fn a_function_may_stall_for_some_seconds_while_a_reply_is_taken_back() {
     }
 }
 
+/// A failed message may be redriven within seconds, while its first copy stands in the provider's history.
 #[test]
 fn a_copy_that_failed_before_the_claim_is_no_evidence_of_the_repeat() {
     for seed in [1, 5, 9, 20] {

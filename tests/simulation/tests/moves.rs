@@ -123,6 +123,7 @@ fn is_about_letters(promise: &str) -> bool {
     promise.contains("letter") || promise.starts_with("left open")
 }
 
+/// The write that makes an event dead stores its dead letter, so no crash comes between them.
 #[test]
 fn what_is_given_up_has_its_dead_letter_although_all_functions_die_and_all_queues_are_lost() {
     let events = lose_all_at_each_step(60_000, write_to_unknown_number);

@@ -62,6 +62,7 @@ mod tests {
         assert!(sizes(vec![]).is_empty());
     }
 
+    /// In one request an earlier event may fail while a later one is accepted.
     #[test]
     fn no_request_holds_two_of_a_group_and_each_groups_keep_their_order() {
         let split = |entries: &[&'static str]| split_into_rounds(entries.to_vec(), |entry| &entry[..1]);

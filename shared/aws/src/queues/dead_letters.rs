@@ -329,6 +329,7 @@ mod tests {
         assert_eq!(copy.copy_of, Some(of));
     }
 
+    /// SQS refuses control characters in attributes, and all behind the copy would wait.
     #[test]
     fn what_a_provider_wrote_does_not_keep_a_copy_from_being_made() {
         let odd = DeadLetter {
@@ -340,6 +341,7 @@ mod tests {
         assert_eq!(error.1, "refused :  [31mno   , ão \u{1f600}");
     }
 
+    /// Otherwise what a queue gave up stands behind the copies of its group.
     #[test]
     fn copies_stand_in_no_group_of_the_queues_own() {
         let group = "c_0123456789abcdef0123456789abcdef-1";

@@ -210,6 +210,7 @@ async fn a_refusal_is_told_in_the_language_of_the_page_or_marked_as_words_of_the
     assert!(line.contains("data-refusal=\"key_reused\""), "{line}");
 }
 
+/// Another port or subdomain passes the guard against other origins.
 #[tokio::test]
 async fn no_request_that_another_page_can_make_becomes_one_that_changes_something() {
     let api = ApiStandIn::for_role("admin");

@@ -128,6 +128,7 @@ fn what_comes_in_while_the_model_thinks_is_owed_after_the_commit() {
     assert_eq!(c.lease, None);
 }
 
+/// A message that a turn leaves waits from its own arrival on.
 #[test]
 fn a_burst_that_begins_while_the_model_thinks_is_waited_for_as_any_other() {
     let mut c = conversation();

@@ -64,6 +64,7 @@ pub(crate) fn sync_folder(path: &Path) -> io::Result<()> {
 mod tests {
     use super::*;
 
+    /// Without it a power cut may take a new data folder away.
     #[test]
     fn each_folder_that_got_a_new_name_is_synced() {
         let top = std::env::temp_dir().join(format!("recado-names-{}", std::process::id()));

@@ -151,6 +151,7 @@ async fn run_sql(store: &Embedded, sql: String) {
     succeed(store.run_write("test", run)).await;
 }
 
+/// The mover goes event by event when some cannot be recorded together.
 #[test]
 fn an_event_that_cannot_be_recorded_is_set_aside_for_its_tenant_and_the_others_go_on() {
     let scratch = Scratch::new();

@@ -257,6 +257,7 @@ fn damaged_prices_are_passed_over_and_can_be_written_anew() {
     }
 }
 
+/// Messages, opt-outs and journals stay errors.
 #[test]
 fn damaged_records_of_the_run_time_count_as_none_and_are_written_anew() {
     for damaged in DAMAGED {

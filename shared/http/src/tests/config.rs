@@ -188,6 +188,7 @@ async fn what_is_wrong_with_a_document_is_said_and_nothing_is_applied() {
     assert_eq!(shown.body["document"]["tenants"], json!([]));
 }
 
+/// An operator copies the URL from the answer to the provider.
 #[tokio::test]
 async fn no_header_of_a_request_decides_where_webhooks_go() {
     let bearer = format!("Bearer {TOKEN}");

@@ -47,6 +47,7 @@ async fn read_token(site: &Site, session: &Secret) -> (StatusCode, Value) {
     ask(site, Some(session), ("GET", "/v1/token"), None).await
 }
 
+/// The cookie is no token of the API, so a copy of it ends with the sign-out.
 #[tokio::test]
 async fn a_session_has_the_role_of_its_token_until_the_sign_out() {
     let site = Site::in_memory().configured().await;

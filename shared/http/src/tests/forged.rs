@@ -181,6 +181,7 @@ async fn forge(town: &Town, message: &str) {
     town.work().await;
 }
 
+/// A status counts only for the provider and instance that its webhook's proof is for.
 #[tokio::test]
 async fn a_status_of_one_tenants_number_changes_nothing_of_anothers() {
     let town = Town::of(None).await;

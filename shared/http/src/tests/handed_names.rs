@@ -133,6 +133,7 @@ async fn collect_secrets(town: &Town, provider: Provider) -> Vec<String> {
     seen
 }
 
+/// A secret is made of a random salt of the present entry, which no document sets.
 #[tokio::test]
 async fn no_secret_that_a_tenant_was_shown_proves_anything_once_the_name_is_anothers() {
     for provider in [Provider::Evolution, Provider::Dialog360] {

@@ -224,6 +224,7 @@ async fn the_id_of_the_health_checks_record_is_nobodys() {
     );
 }
 
+/// 503 is given for one instance, or for an installation of one tenant.
 #[tokio::test]
 async fn one_tenants_flood_is_no_503_for_the_others() {
     let site = Site::in_memory().configured().await;

@@ -299,6 +299,7 @@ fn each_index_is_queried_by_a_function_and_is_in_the_table() {
     assert_eq!(made, queried);
 }
 
+/// The installation's own secrets lie under another prefix than credentials of instances.
 #[test]
 fn what_configuration_can_name_is_no_secret_of_the_installation() {
     for needs in &FUNCTIONS {

@@ -148,6 +148,7 @@ fn sending(world: &World) -> (Fixture, InFlightSend) {
     (fixture, flight)
 }
 
+/// The AWS SDK repeats a request whose answer was lost. The repeat recognizes its own effect.
 #[test]
 fn an_echo_that_is_noted_again_after_a_lost_answer_is_the_one_that_was_noted() {
     let world = World::with_attempts(3);
@@ -328,6 +329,7 @@ fn a_revival_and_a_purge_whose_answers_are_lost_have_been_done() {
     );
 }
 
+/// All tries of a transaction have one token.
 #[test]
 fn a_transaction_that_was_said_to_be_in_progress_and_was_done_takes_effect_once() {
     for attempts in [1, 3] {

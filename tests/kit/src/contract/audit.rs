@@ -181,6 +181,7 @@ pub async fn an_expired_entry_is_left_out<S: Store>(store: &S) {
     assert_listed(store, &of_tenant(&tenant), 10, &[kept]).await;
 }
 
+/// No other change of an audit entry is possible.
 pub async fn what_the_configuration_of_a_removed_tenant_held_is_taken_out_and_the_rest_stays<S: Store>(
     store: &S,
 ) {

@@ -206,6 +206,7 @@ pub async fn a_deleted_idempotency_key_can_be_used_again<S: Store>(store: &S) {
     }
 }
 
+/// A hanging send may go out after the erasure. Without the note its echo is stored as typed on the phone.
 pub async fn an_erased_note_of_an_in_flight_send_takes_its_place_only_while_it_is_there<S: Store>(store: &S) {
     let (fixture, _, reply) = with_reply(store).await;
     let (sending, flight) = claimed(&reply);

@@ -83,6 +83,7 @@ pub async fn a_write_of_an_old_version_is_refused<S: Store>(store: &S) {
     assert_conflict(save_knowledge(store, &mut next)).await;
 }
 
+/// A record has another random version with each write.
 pub async fn the_knowledge_of_an_agent_that_is_made_again_is_another<S: Store>(store: &S) {
     let (tenant, agent) = (tenant(), agent());
     let mut late = write_new(store, begun(&tenant, &agent)).await;

@@ -120,6 +120,7 @@ pub async fn a_state_is_written_if_it_follows_the_stored_one<S: Store>(store: &S
     assert_eq!(find_state(store, &first).await, None, "what is gone stays gone");
 }
 
+/// Each write has a random version, which the next one must name.
 pub async fn an_endpoint_that_is_made_again_gets_nothing_of_the_one_before<S: Store>(store: &S) {
     let first = state();
     let (tenant, endpoint) = (&first.tenant, &first.endpoint);

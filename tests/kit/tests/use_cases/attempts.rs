@@ -65,6 +65,7 @@ async fn large(setup: &Setup, world: &bucket::World) -> (InboundJob, String) {
     (stored, body)
 }
 
+/// Only a crash of the process, or data that cannot be read, is an attempt at an event.
 #[tokio::test]
 async fn a_failing_queue_is_no_attempt_however_long_it_fails() {
     for first in [1, 30, 41, 200] {
@@ -108,6 +109,7 @@ async fn a_turn_job_that_cannot_be_sent_is_sent_when_its_applied_event_comes_aga
     }
 }
 
+/// A worker that finds another count takes one from that.
 #[tokio::test]
 async fn two_workers_at_one_event_that_waits_both_take_their_attempt_back() {
     let setup = setup().await;
@@ -171,6 +173,7 @@ async fn a_turn_that_ends_its_process_three_times_gives_the_agents_error_message
     assert_eq!(model.asked.lock().unwrap().len(), 3, "there is no fourth call");
 }
 
+/// A process tries one event at a time again, and counts it before it reads its body.
 #[tokio::test]
 async fn an_event_beside_one_that_ends_the_process_loses_no_attempt() {
     let setup = setup().await;

@@ -247,6 +247,7 @@ async fn leave_if_made(setup: &Setup, batch: &Batch, number: usize) {
     }
 }
 
+/// The function may have stopped between a send and the count of its piece.
 #[tokio::test]
 async fn a_cancelled_batch_tells_what_phones_got_wherever_its_piece_was_cut_off() {
     for leaves_before in [true, false] {

@@ -77,6 +77,7 @@ async fn play(setup: &Setup) {
     }
 }
 
+/// A turn reads the oldest first and covers what it read.
 #[tokio::test]
 async fn thirty_messages_are_read_by_two_turns_the_second_at_once() {
     let setup = burst(30).await;

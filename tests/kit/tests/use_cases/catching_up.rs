@@ -456,6 +456,7 @@ async fn what_is_more_than_one_catch_up_may_read_is_fetched_by_the_next() {
     assert_eq!(Box::pin(fetched(30)).await, [118, 130]);
 }
 
+/// A catch-up continues a minute before the place where the last one ended.
 #[tokio::test]
 async fn many_messages_of_a_few_minutes_are_fetched_to_the_last() {
     assert_eq!(Box::pin(fetched(1)).await, [118, 130]);

@@ -216,6 +216,7 @@ async fn who_gets_an_instances_name_at_the_provider_changes_no_message_of_who_ha
     );
 }
 
+/// Both times are compared by the provider's clock.
 #[tokio::test]
 async fn words_on_the_phone_answer_nothing_that_was_written_after_them_whatever_the_providers_clock_says() {
     for ahead in [0, 60].map(SignedDuration::from_secs) {

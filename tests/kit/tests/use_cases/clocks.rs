@@ -164,6 +164,7 @@ async fn what_waits_for_a_clock_that_ran_ahead_goes_on_once_it_is_set_back() {
     }
 }
 
+/// A running program notes the time every minute.
 #[tokio::test]
 async fn a_start_sees_that_the_clock_was_set_back_though_no_message_came_while_it_ran_ahead() {
     let setup = Setup::set(Fixture::new()).await;
@@ -232,6 +233,7 @@ async fn an_echo_that_came_before_the_clock_was_corrected_is_still_ours() {
     }
 }
 
+/// The contact's newest message tells how far the clock is ahead at most.
 #[tokio::test]
 async fn while_the_clock_runs_ahead_an_echo_is_ours_and_equal_words_from_before_the_send_are_a_persons() {
     for (seconds_ago, typed) in [(619, 0), (800, 1)] {
@@ -250,6 +252,7 @@ async fn while_the_clock_runs_ahead_an_echo_is_ours_and_equal_words_from_before_
     }
 }
 
+/// With one attempt alone, no clocks are compared.
 #[tokio::test]
 async fn while_the_clock_runs_ahead_the_failure_of_a_first_attempt_counts() {
     let setup = Setup::set(Fixture::new()).await;
@@ -271,6 +274,7 @@ async fn while_the_clock_runs_ahead_the_failure_of_a_first_attempt_counts() {
     assert_eq!(setup.world.providers.sent(), 1);
 }
 
+/// Claims and keys are deleted 7 days after their end.
 #[tokio::test]
 async fn an_invitation_is_not_sent_again_because_the_clock_ran_ahead_for_a_while() {
     let setup = invitations::setup().await;

@@ -165,6 +165,7 @@ async fn a_batch_goes_on_though_the_invitation_of_a_guest_cannot_be_read() {
     assert_eq!(listed.unwrap().items.len(), 1);
 }
 
+/// A list passes over a further record that cannot be read.
 #[tokio::test]
 async fn an_entry_can_be_removed_though_another_tenants_open_message_cannot_be_read() {
     let site = Site::open().await;
@@ -186,6 +187,7 @@ async fn an_entry_can_be_removed_though_another_tenants_open_message_cannot_be_r
     );
 }
 
+/// Such a record does not tell its other keys, so its copy is looked for among all.
 #[tokio::test]
 async fn a_token_whose_record_cannot_be_read_opens_nothing_once_it_is_revoked() {
     for with_its_tenant in [false, true] {

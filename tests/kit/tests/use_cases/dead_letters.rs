@@ -78,6 +78,7 @@ async fn a_pending_event_whose_record_tells_nothing_is_given_up_and_its_dead_let
     );
 }
 
+/// Otherwise the event stays pending for ever, and its repeats are answered with 500.
 #[tokio::test]
 async fn the_event_of_a_message_that_cannot_be_read_is_given_up_with_it_and_can_be_redriven_or_purged() {
     for purged in [false, true] {

@@ -154,6 +154,7 @@ async fn a_tenant_that_gets_an_instance_neither_sees_nor_sends_what_the_one_befo
     assert_eq!(owing_a_send.world.providers.sent(), 1);
 }
 
+/// The instance says since when it has its tenant.
 #[tokio::test]
 async fn an_event_that_waited_while_its_instance_changed_hands_is_ignored_and_a_later_one_is_not() {
     let (setup, other) = (setup().await, Fixture::new());

@@ -491,6 +491,7 @@ async fn an_erasure_by_any_spelling_or_identity_finds_the_same_person() {
     }
 }
 
+/// What leads to other records is deleted last, so a repeated erasure finds them.
 #[tokio::test]
 async fn an_erasure_that_is_cut_off_anywhere_is_finished_by_the_next_one() {
     let mut polls = 1;
@@ -513,6 +514,7 @@ async fn an_erasure_that_is_cut_off_anywhere_is_finished_by_the_next_one() {
     }
 }
 
+/// An address that one instance learnt is followed on all.
 #[tokio::test]
 async fn a_number_that_one_instance_learnt_is_erased_on_all_and_also_if_the_erasure_is_cut_off() {
     let mut polls = 1;

@@ -28,6 +28,7 @@ async fn send_file(site: &Site, bytes: usize) {
     site.client_sends(NUMBER, file, None, false).await;
 }
 
+/// An answer of Lambda holds at most 6 MB.
 #[tokio::test]
 async fn a_large_export_comes_in_parts_that_hold_everything_once() {
     let site = Site::open().await;

@@ -102,6 +102,7 @@ async fn a_user_id_without_a_number_continues_the_thread_and_is_answered_at_the_
     assert!(leads(&setup, "BR.100000001", &conversation).await);
 }
 
+/// Otherwise a takeover ends with the first message that shows the number.
 #[tokio::test]
 async fn a_person_known_without_a_number_keeps_the_conversation_when_the_number_is_shown() {
     let setup = on("evolution").await;

@@ -31,6 +31,7 @@ async fn stored(setup: &Setup) -> usize {
     latest.map_or(0, |conversation| usize::try_from(conversation.last.0).unwrap())
 }
 
+/// Some providers give a message neither an id nor a time.
 #[tokio::test]
 async fn the_same_words_are_another_message_minutes_later_and_one_before() {
     let setup = Setup::set(Fixture::new()).await;

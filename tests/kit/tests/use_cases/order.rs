@@ -20,6 +20,7 @@ use recado_testkit::ports::succeed;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+/// Open messages are read, grouped and sent by contact, across conversations.
 #[tokio::test]
 async fn a_message_of_the_next_conversation_waits_for_what_a_resolved_one_still_has_open() {
     let setup = Setup::set(Fixture::new()).await;
@@ -61,6 +62,7 @@ async fn a_message_of_the_next_conversation_waits_for_what_a_resolved_one_still_
     );
 }
 
+/// Otherwise a give-back counts the cancelled reply as an answer, and nobody answers.
 #[tokio::test]
 async fn a_cancelled_reply_is_a_conflict_for_who_read_the_conversation_before() {
     let setup = Setup::set(Fixture::new()).await;

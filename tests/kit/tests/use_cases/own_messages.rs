@@ -74,6 +74,7 @@ async fn assert_failed(setup: &Setup, reply: &Message, what: &str) {
     assert!(letter.is_some(), "{what}");
 }
 
+/// Otherwise our own message takes the conversation over.
 #[tokio::test]
 async fn what_was_sent_comes_back_and_changes_nothing() {
     for provider in Provider::ALL {

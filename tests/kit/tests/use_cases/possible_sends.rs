@@ -77,6 +77,7 @@ fn assert_duplicate(again: &AcceptedInvitation, of: &AcceptedInvitation) {
     assert_eq!(again.invitation.state, InvitationState::Duplicate { of });
 }
 
+/// Permission is asked before each attempt, whatever became of the one before.
 #[tokio::test]
 async fn who_opts_out_after_an_attempt_of_unknown_outcome_gets_no_other() {
     let setup = setup().await;
@@ -139,6 +140,7 @@ async fn quiet_hours_that_begin_after_an_attempt_of_unknown_outcome_are_quiet() 
     assert!(sent.maybe_sent && matches!(sent.state, OutboxState::Sent { .. }));
 }
 
+/// A second record would not say that the guest may have the first.
 #[tokio::test]
 async fn an_invitation_of_unknown_outcome_keeps_its_place_until_a_person_redrives_it() {
     let setup = setup().await;

@@ -176,6 +176,7 @@ async fn a_reaction_of_the_business_is_shown_whether_it_was_ordered_or_made_on_t
     );
 }
 
+/// A reaction is no answer: otherwise nobody answers the question.
 #[tokio::test]
 async fn a_reaction_on_the_phone_takes_nothing_over_and_answers_nothing() {
     let setup = Setup::set(Fixture::new()).await;

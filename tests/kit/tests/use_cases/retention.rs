@@ -370,6 +370,7 @@ async fn an_effect_that_ended_goes_with_its_conversation() {
     assert!(!exists(&setup, &conversation).await);
 }
 
+/// Nothing else leads to the journal of a conversation.
 #[tokio::test]
 async fn an_effect_that_ended_after_the_last_message_keeps_its_conversation_until_its_own_time_is_over() {
     let setup = keeping(RetentionPeriod::Days(30)).await;

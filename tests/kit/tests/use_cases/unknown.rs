@@ -127,6 +127,7 @@ async fn unknown(setup: &Setup, fixture: &Fixture) -> Message {
     reply
 }
 
+/// Such an echo only prevents a takeover, once for each attempt.
 #[tokio::test]
 async fn equal_words_in_a_chat_whose_number_nobody_knows_are_ours_once_and_settle_nothing() {
     let setup = Setup::set(Fixture::new()).await;
@@ -142,6 +143,7 @@ async fn equal_words_in_a_chat_whose_number_nobody_knows_are_ours_once_and_settl
     assert!(stored(&setup, &reply).await.out.unwrap().maybe_sent);
 }
 
+/// Evolution keeps a send in the chat of the identity or of the number.
 #[tokio::test]
 async fn a_send_is_looked_for_under_all_names_that_are_known_of_its_contact() {
     let setup = Setup::set(Fixture::new()).await;

@@ -62,6 +62,7 @@ fn failed(after: Option<Duration>) -> SendOutcome {
     }
 }
 
+/// The messages wait in order for up to 72 hours, and a probe releases them.
 #[tokio::test]
 async fn a_provider_that_is_not_reached_twice_is_unreachable_and_nothing_is_counted() {
     // Where a contact's 24 hours count, they go on meanwhile.
@@ -210,6 +211,7 @@ async fn overdue(setup: &Setup) -> usize {
     found.iter().filter(outgoing).count()
 }
 
+/// Otherwise one tenant's thousand queued messages hide what a crash left of others.
 #[tokio::test]
 async fn messages_whose_send_job_was_enqueued_hide_no_others_for_five_minutes() {
     let setup = setup().await;
@@ -264,6 +266,7 @@ async fn a_dead_message_without_its_dead_letter_gets_it_also_while_its_instance_
     );
 }
 
+/// Its echo would count as typed on the phone.
 #[tokio::test]
 async fn what_is_being_sent_is_not_given_up_for_its_age() {
     let setup = setup().await;

@@ -107,6 +107,7 @@ fn a_note_is_good_for_one_echo_however_often_that_one_comes() {
     assert_eq!(echoed.matches_echo(nameless, WAIT), None);
 }
 
+/// The note of an attempt stays until the provider's own answer is stored. So a late second copy counts as ours.
 #[test]
 fn an_equal_text_to_another_contact_or_from_before_the_attempt_is_no_echo() {
     let (same, other) = (address("553180000001"), address("5531980000002"));

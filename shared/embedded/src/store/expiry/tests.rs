@@ -188,6 +188,7 @@ fn dead_letter_of(dead: &Message, now: Timestamp) -> DeadLetter {
     }
 }
 
+/// An upload is otherwise deleted after a day.
 #[test]
 fn an_upload_stays_as_long_as_a_message_or_a_dead_letter_names_it() {
     let scratch = crate::embedded::tests::Scratch::new();

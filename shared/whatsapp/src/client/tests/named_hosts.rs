@@ -70,6 +70,7 @@ async fn ask_everything(client: &WhatsApp<Keys, Still>, bound: &InstanceConfig, 
     }
 }
 
+/// Otherwise a tenant reads pages of the installation's network, or posts to them.
 #[tokio::test]
 async fn no_client_asks_a_private_host_that_a_tenants_token_named() {
     for (provider, external) in PROVIDERS {

@@ -60,6 +60,7 @@ fn a_burst_is_one_turn_in_the_order_it_was_written() {
     assert_eq!(said(&messages, 0, 3), ["User: a\nb\nc"]);
 }
 
+/// Otherwise the model is asked with nothing, and answers something else.
 #[test]
 fn a_message_that_says_nothing_is_read_as_one() {
     let first = [message(1, Role::User, 10, "")];

@@ -134,6 +134,7 @@ mod tests {
             .collect()
     }
 
+    /// A turn that covers a message unread leaves it unanswered. So it reads again where messages have a gap.
     #[test]
     fn a_record_and_messages_of_different_moments_are_told_from_whole_ones() {
         let known = read(&[4, 5, 6]);
