@@ -21,16 +21,16 @@ Written by the tests of `shared/whatsapp` from the tables that classify; to chan
 
 | class | what follows |
 | --- | --- |
-| retryable | the next attempt after the outbound backoff, or after what is asked for if that is longer; when the attempts are used up, a dead letter, `max_retries_exceeded` |
+| retryable | the next attempt after the outbound backoff, or later if the provider asks for it; after the last a dead letter, `max_retries_exceeded` |
 | permanent | a dead letter at once, `whatsapp_permanent_error` |
-| refused | a dead letter as a permanent one. The third in a row, of another conversation each, that says the same is not: it and all others of the instance wait, and one of them is tried after 30 seconds, and then less often, at least every 10 minutes |
+| refused | a dead letter as a permanent one. From the third equal refusal in a row on, each of another conversation, all messages of the instance wait; one is tried after 30 seconds, then at least every 10 minutes |
 | refuses everything | not an attempt; the instance is closed with this reason, its messages wait and it is probed |
 | new chat refused | a dead letter as a permanent one; if the person never wrote, messages of the instance to such people stop for six hours |
 | window | a dead letter at once, `window_closed`: until the contact writes again nothing but a template is taken |
-| credentials | not an attempt; the instance is marked `needs_credentials` and its messages wait until the key or the account is mended ([runbook](../runbooks/needs-credentials.md)) |
+| credentials | not an attempt; the instance is `needs_credentials` and its messages wait ([runbook](../runbooks/needs-credentials.md)) |
 | disconnected | not an attempt; the instance is closed, its messages wait and it is probed |
 | unreached | not an attempt; two in a row make the instance `unreachable`, its messages wait and it is probed |
-| unknown | the message may have been sent: evidence is looked for, and without any it is repeated, marked; when the attempts are used up, a dead letter, `unknown_outcome`, marked. Two in a row without an answer in time close the instance |
+| unknown | the message may have been sent: Recado looks for evidence, and without any repeats it, marked; after the last attempt a dead letter, `unknown_outcome`. Two in a row without an answer in time close the instance |
 
 Whatever is not certainly \"not sent\" is unknown. The last column says why it is certain.
 ";

@@ -17,11 +17,11 @@ use serde_json::Value;
 /// One row: first code, last code, class, title, and the reason why it is certain that nothing was sent.
 pub(crate) type MetaErrorRow = (i64, i64, ErrorClass, &'static str, &'static str);
 
-const CHECKED: &str = "the message is checked before it is taken";
-const RIGHTS: &str = "what the account and the number may do is checked before a message is taken";
-const FILE: &str = "the file is fetched before the message is sent";
-const RECIPIENT: &str = "Meta says that it does not deliver it to this recipient";
-const OTHER_CALLS: &str = "it answers other calls than those that send";
+const CHECKED: &str = "the message is checked first";
+const RIGHTS: &str = "the account is checked first";
+const FILE: &str = "the file is fetched first";
+const RECIPIENT: &str = "Meta does not deliver it";
+const OTHER_CALLS: &str = "no answer to a send";
 
 /// Class for a limit of a whole app or account: retry after 300 seconds.
 const ACCOUNT_LIMIT: ErrorClass = RetryAfter(300);

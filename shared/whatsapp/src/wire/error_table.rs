@@ -60,12 +60,11 @@ pub(crate) fn class_by_status(status: u16, rows: &[StatusRow]) -> ErrorClass {
 /// Reasons why it is certain that nothing was sent, shared by several tables.
 pub(crate) mod not_sent_reason {
     /// A rate limiter, a router or a guard answered.
-    pub(crate) const BEFORE_HANDLER: &str = "it is answered in place of the handler that sends";
-    pub(crate) const KEY_CHECKED: &str = "the key is checked before anything is sent";
-    pub(crate) const BODY_CHECKED: &str = "the request is checked before anything is sent";
-    pub(crate) const LIMIT_CHECKED: &str = "a limit is checked before a message is taken";
-    pub(crate) const REQUEST_REFUSED: &str =
-        "a 4xx refuses the request; none is answered once a message is taken";
+    pub(crate) const BEFORE_HANDLER: &str = "answered before anything is sent";
+    pub(crate) const KEY_CHECKED: &str = "the key is checked first";
+    pub(crate) const BODY_CHECKED: &str = "the request is checked first";
+    pub(crate) const LIMIT_CHECKED: &str = "limits are checked first";
+    pub(crate) const REQUEST_REFUSED: &str = "a 4xx refuses the request";
 }
 
 /// Returns the first row that fits an answer with `status` and the text `said`, which must be in lower case.
