@@ -32,7 +32,7 @@ Written by the tests of `shared/whatsapp` from the tables that classify; to chan
 | unreached | not an attempt; two in a row make the instance `unreachable`, its messages wait and it is probed |
 | unknown | the message may have been sent: Recado looks for evidence, and without any repeats it, marked; after the last attempt a dead letter, `unknown_outcome`. Two in a row without an answer in time close the instance |
 
-Whatever is not certainly \"not sent\" is unknown. The last column says why it is certain.
+Whatever is not certainly \"not sent\" is unknown.
 ";
 
 /// A class in words.
@@ -97,58 +97,49 @@ fn render_phrases(words: &[&str]) -> String {
     words.iter().map(word).collect::<Vec<_>>().join(", ")
 }
 
-/// Returns the reason why nothing was sent, and checks that exactly the rows of the class unknown have none.
-fn check_reason(class: ErrorClass, certain: &'static str) -> &'static str {
+/// Returns a class in words, and checks that exactly rows of the class unknown have no reason why nothing was sent.
+fn certain_words(class: ErrorClass, certain: &str) -> String {
     let is_unknown = matches!(class, ErrorClass::Unknown { .. });
     assert_eq!(is_unknown, certain.is_empty(), "{class:?}: {certain:?}");
-    certain
+    words(class)
 }
 
 fn by_status(page: &mut String, rows: &[StatusRow]) {
-    page.push_str("\n| status | class | why nothing was sent |\n| --- | --- | --- |\n");
+    page.push_str("\n| status | class |\n| --- | --- |\n");
     for (first, last, class, certain) in rows {
-        let (status, certain) = (status(*first, *last), check_reason(*class, certain));
-        writeln!(page, "| {status} | {} | {certain} |", words(*class)).unwrap();
+        let (status, class) = (status(*first, *last), certain_words(*class, certain));
+        writeln!(page, "| {status} | {class} |").unwrap();
     }
 }
 
 fn by_words(page: &mut String, rows: &[ErrorRow]) {
-    page.push_str("\n| status | says | class | in our words | why nothing was sent |\n| --- | --- | --- | --- | --- |\n");
+    page.push_str("\n| status | says | class | in our words |\n| --- | --- | --- | --- |\n");
     for row in rows {
         let (first, last) = row.status;
-        let (status, says, class) = (status(first, last), render_phrases(row.phrases), words(row.class));
-        let certain = check_reason(row.class, row.not_sent_reason);
-        writeln!(
-            page,
-            "| {status} | {says} | {class} | {} | {certain} |",
-            row.title
-        )
-        .unwrap();
+        let (status, says) = (status(first, last), render_phrases(row.phrases));
+        let class = certain_words(row.class, row.not_sent_reason);
+        writeln!(page, "| {status} | {says} | {class} | {} |", row.title).unwrap();
     }
 }
 
 /// Writes the section on requests that got no answer.
 fn no_answer(page: &mut String) {
-    page.push_str(
-        "\n## No answer\n\n| what happened | class | why nothing was sent |\n| --- | --- | --- |\n",
-    );
+    page.push_str("\n## No answer\n\n| what happened | class |\n| --- | --- |\n");
     let lost = |timed_out| HttpExchange::ResponseLost { why: "", timed_out };
-    let unmade = "there was no connection to send it by";
-    for (what, exchange, certain) in [
+    for (what, exchange) in [
         (
             "no connection, no such host, not a URL",
             HttpExchange::NotSent(""),
-            unmade,
         ),
-        ("a time-out after the request left", lost(true), ""),
-        ("the connection broke after the request left", lost(false), ""),
+        ("a time-out after the request left", lost(true)),
+        ("the connection broke after the request left", lost(false)),
     ] {
         let class = match exchange.into_response() {
             Err(SendOutcome::Unreached { .. }) => words(ErrorClass::Unreached),
             Err(SendOutcome::Unknown { timed_out, .. }) => words(ErrorClass::Unknown { timed_out }),
             other => panic!("{what}: {other:?}"),
         };
-        writeln!(page, "| {what} | {class} | {certain} |").unwrap();
+        writeln!(page, "| {what} | {class} |").unwrap();
     }
 }
 
@@ -165,11 +156,11 @@ fn dialog360_section(page: &mut String) {
 
 fn aws_section(page: &mut String) {
     page.push_str(
-        "\n## AWS End User Messaging Social\n\n| exception | class | in our words | why nothing was sent |\n| --- | --- | --- | --- |\n",
+        "\n## AWS End User Messaging Social\n\n| exception | class | in our words |\n| --- | --- | --- |\n",
     );
     for (name, class, title, certain) in &aws_social::TABLE {
-        let certain = check_reason(*class, certain);
-        writeln!(page, "| `{name}` | {} | {title} | {certain} |", words(*class)).unwrap();
+        let class = certain_words(*class, certain);
+        writeln!(page, "| `{name}` | {class} | {title} |").unwrap();
     }
     writeln!(
         page,
@@ -184,22 +175,17 @@ fn meta_section(page: &mut String) {
     page.push_str(
         "\n## Meta\n\nThe code decides, not the HTTP status. A `failed` status that comes later is a dead letter \
          whatever its code: `window_closed` for a window, else `whatsapp_permanent_error`.\n\n\
-         | code | class | in our words | why nothing was sent |\n| --- | --- | --- | --- |\n",
+         | code | class | in our words |\n| --- | --- | --- |\n",
     );
     for (first, last, class, title, certain) in &meta::TABLE {
-        let (codes, class, certain) = (
-            render_range(*first, *last),
-            words(*class),
-            check_reason(*class, certain),
-        );
-        writeln!(page, "| {codes} | {class} | {title} | {certain} |").unwrap();
+        let (codes, class) = (render_range(*first, *last), certain_words(*class, certain));
+        writeln!(page, "| {codes} | {class} | {title} |").unwrap();
     }
     let (code, subcode, class, title, certain) = meta::UNKNOWN_NUMBER;
     writeln!(
         page,
-        "\nCode {code} with the subcode {subcode} ({title}): {}; {}.",
-        words(class),
-        check_reason(class, certain)
+        "\nCode {code} with the subcode {subcode} ({title}): {}.",
+        certain_words(class, certain)
     )
     .unwrap();
     page.push_str(
