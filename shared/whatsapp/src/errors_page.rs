@@ -97,7 +97,7 @@ fn render_phrases(words: &[&str]) -> String {
     words.iter().map(word).collect::<Vec<_>>().join(", ")
 }
 
-/// Returns a class in words, and checks that exactly rows of the class unknown have no reason why nothing was sent.
+/// Returns a class in words, after it checked that rows of the class unknown alone have no reason.
 fn certain_words(class: ErrorClass, certain: &str) -> String {
     let is_unknown = matches!(class, ErrorClass::Unknown { .. });
     assert_eq!(is_unknown, certain.is_empty(), "{class:?}: {certain:?}");
