@@ -52,10 +52,12 @@ impl ConfigDocument {
             tenant.check_retention()?;
             tenant.check_deliveries()?;
             tenant.check_webhooks()?;
-            tenant
-                .budget
-                .as_ref()
-                .map_or(Ok(()), |budget| budget.check_budget(&tenant.id))?;
+            if let Some(budget) = &tenant.budget {
+                budget.check_budget().map_err(|what| ConfigError::InvalidValue {
+                    of: format!("tenant `{}`", tenant.id),
+                    what,
+                })?;
+            }
         }
         for agent in &self.agents {
             agent.check_prompt()?;
