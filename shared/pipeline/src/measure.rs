@@ -21,7 +21,7 @@ use recado_domain::ids::InstanceId;
 use recado_domain::message::{Outgoing, TokenUsage};
 use recado_domain::provider::Provider;
 use recado_domain::turn::TurnRecord;
-use recado_ports::ports::{LlmError, SendOutcome};
+use recado_ports::ports::{LlmError, LlmReply, SendOutcome};
 use std::time::Duration;
 
 /// The value of the label `instance` where the instance is not known.
@@ -198,8 +198,26 @@ pub fn record_turn_part(instance: &InstanceId, part: TurnPhase, from: Timestamp,
         .record(seconds_between(from, to));
 }
 
+/// Records the time, the tokens and the error of a request to a model, or to a user's agent. `Ok(None)`: that one wants no answer.
+pub fn record_answer(
+    instance: &InstanceId,
+    asked_at: Timestamp,
+    now: Timestamp,
+    answer: Result<Option<&LlmReply>, &LlmError>,
+) {
+    record_turn_part(instance, TurnPhase::Model, asked_at, now);
+    match answer {
+        Ok(None) => {}
+        Ok(Some(reply)) => {
+            count_tokens(instance, reply.usage);
+            count_ignored_decisions(instance, reply.ignored_calls);
+        }
+        Err(error) => count_model_error(instance, Some(error)),
+    }
+}
+
 /// Counts the tokens of a model's answer, also of an answer that is not sent.
-pub fn count_tokens(instance: &InstanceId, usage: TokenUsage) {
+fn count_tokens(instance: &InstanceId, usage: TokenUsage) {
     for (kind, count) in [
         ("input", usage.input_tokens),
         ("output", usage.output_tokens),
@@ -218,7 +236,7 @@ pub fn count_decision(instance: &InstanceId, decision: &'static str) {
 }
 
 /// Counts the tool calls of an answer that decided nothing.
-pub fn count_ignored_decisions(instance: &InstanceId, count: u32) {
+fn count_ignored_decisions(instance: &InstanceId, count: u32) {
     if count > 0 {
         counter!(DECISIONS, "instance" => to_label(instance), "decision" => "ignored")
             .increment(count.into());

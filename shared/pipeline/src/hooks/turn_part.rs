@@ -1,6 +1,6 @@
 //! The parts of a turn: what the model gets, and what it may call. Each is one feature's.
 
-use crate::steps::turn::draft::DraftedReply;
+use crate::steps::turn::draft::{DraftedReply, TurnAnswer};
 use crate::steps::turn::turn_end::TurnStop;
 use crate::steps::turn::{LeasedTurn, StepTimes, TurnState};
 use async_trait::async_trait;
@@ -65,12 +65,12 @@ pub(crate) trait TurnPart: Send + Sync {
         Ok(())
     }
 
-    /// Drafts the reply in the place of the model, if the part does that.
-    async fn draft_in_place(
+    /// Answers in the place of the model, if the part does that.
+    async fn answer_in_place(
         &self,
         _deps: &Deps,
         _turn: &mut LeasedTurn<'_>,
-    ) -> Result<Option<DraftedReply>, TurnStop> {
+    ) -> Result<Option<TurnAnswer>, TurnStop> {
         Ok(None)
     }
 

@@ -4,7 +4,7 @@ use super::knowledge::FoundKnowledge;
 use crate::hooks::turn_part::TurnPart;
 use crate::measure;
 use crate::steps::turn::LeasedTurn;
-use crate::steps::turn::draft::{DraftedReply, draft_from_answer, measure_answer};
+use crate::steps::turn::draft::TurnAnswer;
 use crate::steps::turn::transcript::{ShownFiles, TranscriptMessage, list_transcript};
 use crate::steps::turn::turn_end::{TurnEnd, TurnStop};
 use async_trait::async_trait;
@@ -13,7 +13,6 @@ use jiff::civil::Date;
 use recado_domain::config::{ContactField, HttpAgent};
 use recado_domain::hours::{OpeningDay, OpeningException, OpeningState};
 use recado_domain::present::{Present, PresentHours};
-use recado_domain::reason::Reason;
 use recado_ports::Deps;
 use recado_ports::ports::HttpAgentRequest;
 use serde_json::{Map, Value, json};
@@ -25,11 +24,11 @@ pub(crate) struct UserAgents;
 
 #[async_trait]
 impl TurnPart for UserAgents {
-    async fn draft_in_place(
+    async fn answer_in_place(
         &self,
         deps: &Deps,
         turn: &mut LeasedTurn<'_>,
-    ) -> Result<Option<DraftedReply>, TurnStop> {
+    ) -> Result<Option<TurnAnswer>, TurnStop> {
         let bound = Arc::clone(&turn.bound);
         let Some(agent) = &bound.agent.http else {
             return Ok(None);
@@ -41,14 +40,14 @@ impl TurnPart for UserAgents {
     }
 }
 
-/// Asks the user's agent for a reply, within what is left of the turn's time. Failures end or go on as a model's do.
+/// Asks the user's agent for a reply, within what is left of the turn's time.
 async fn ask_http_agent(
     deps: &Deps,
     turn: &LeasedTurn<'_>,
     agent: &HttpAgent,
     shown: ShownFiles,
     knowledge: Option<String>,
-) -> Result<DraftedReply, TurnStop> {
+) -> Result<TurnAnswer, TurnStop> {
     let asked_at = deps.system().now();
     let left = turn.time.left_for_model(asked_at, deps.settings().llm_timeout);
     let within = left.ok_or(TurnEnd::NoTimeLeft)?;
@@ -63,17 +62,10 @@ async fn ask_http_agent(
         within,
         private_hosts: deps.settings().private_tools,
     };
-    let answer = match deps.llm().ask_http_agent(&request).await {
-        Ok(None) => {
-            let (instance, now) = (&bound.instance.id, deps.system().now());
-            measure::record_turn_part(instance, measure::TurnPhase::Model, asked_at, now);
-            return Ok(DraftedReply::silence(deps, bound, Reason::AgentSilent));
-        }
-        Ok(Some(reply)) => Ok(reply),
-        Err(error) => Err(error),
-    };
-    measure_answer(deps, &bound.instance.id, asked_at, &answer);
-    draft_from_answer(deps, turn, answer).await
+    let answer = deps.llm().ask_http_agent(&request).await;
+    let told = answer.as_ref().map(Option::as_ref);
+    measure::record_answer(&bound.instance.id, asked_at, deps.system().now(), told);
+    Ok(answer)
 }
 
 /// Describes the turn: whose it is, where it stands, and the messages that a model would read.

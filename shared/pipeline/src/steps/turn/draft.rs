@@ -4,7 +4,7 @@
 use super::LeasedTurn;
 use super::transcript::strip_repeated_marks;
 use super::turn_end::{TurnEnd, TurnStop};
-use crate::measure::{self, TurnPhase};
+use crate::measure;
 use jiff::{SignedDuration, Timestamp};
 use recado_domain::config::{InstanceConfig, LimitReply};
 use recado_domain::conversation::{Conversation, Draft, UnsentUse};
@@ -223,16 +223,25 @@ impl DraftedReply {
     }
 }
 
-/// Drafts the reply that an answer of a model or of a user's agent leads to.
+/// The answer of a model, or of a user's agent in its place. `Ok(None)`: that one says that nothing is to be answered.
+pub(crate) type TurnAnswer = Result<Option<LlmReply>, LlmError>;
+
+/// Drafts the reply that an answer leads to.
 pub(crate) async fn draft_from_answer(
     deps: &Deps,
     turn: &LeasedTurn<'_>,
-    answer: Result<LlmReply, LlmError>,
+    answer: TurnAnswer,
 ) -> Result<DraftedReply, TurnStop> {
     let bound = &turn.bound;
     match answer {
-        Ok(reply) if has_words(&reply) => Ok(DraftedReply::from_model(deps, bound, reply)),
-        Ok(LlmReply { model, usage, .. }) => {
+        Ok(None) => Ok(DraftedReply::silence(deps, bound, Reason::AgentSilent)),
+        Ok(Some(reply)) if has_words(&reply) => Ok(DraftedReply::from_model(deps, bound, reply)),
+        Ok(Some(LlmReply {
+            model, usage, calls, ..
+        })) => {
+            if calls.is_empty() {
+                measure::count_model_error(&bound.instance.id, None);
+            }
             tracing::error!("the model answered with nothing");
             record_model_failure(deps, &bound.instance.id, &turn.conversation.id).await?;
             let mut drafted = DraftedReply::error_reply(deps, bound, Reason::ModelFailed);
@@ -248,26 +257,6 @@ pub(crate) async fn draft_from_answer(
             record_model_failure(deps, &bound.instance.id, &turn.conversation.id).await?;
             Ok(DraftedReply::error_reply(deps, bound, Reason::ModelFailed))
         }
-    }
-}
-
-/// Records the time, the tokens and the error of a request to the model.
-pub(crate) fn measure_answer(
-    deps: &Deps,
-    instance: &InstanceId,
-    asked_at: Timestamp,
-    answer: &Result<LlmReply, LlmError>,
-) {
-    measure::record_turn_part(instance, TurnPhase::Model, asked_at, deps.system().now());
-    match answer {
-        Ok(reply) => {
-            measure::count_tokens(instance, reply.usage);
-            measure::count_ignored_decisions(instance, reply.ignored_calls);
-            if reply.calls.is_empty() && !has_words(reply) {
-                measure::count_model_error(instance, None);
-            }
-        }
-        Err(error) => measure::count_model_error(instance, Some(error)),
     }
 }
 

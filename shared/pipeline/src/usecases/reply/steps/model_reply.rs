@@ -4,7 +4,7 @@ use crate::features::TURN_PARTS;
 use crate::hooks::turn_part::AnsweredCall;
 use crate::measure;
 use crate::steps::turn::LeasedTurn;
-use crate::steps::turn::draft::{DraftedReply, draft_from_answer, measure_answer};
+use crate::steps::turn::draft::{DraftedReply, TurnAnswer, draft_from_answer};
 use crate::steps::turn::transcript::{MessageTimes, build_transcript, tells_times};
 use crate::steps::turn::turn_end::{TurnEnd, TurnStop};
 use jiff::Timestamp;
@@ -26,18 +26,33 @@ const NOT_CALLED: &str = "nothing was done: there is no such tool, or it decides
 const NOT_AFTER_FAILURE: &str =
     "nothing was done: an action before this call was not done. Call again if it still makes sense";
 
-/// Asks the model for a reply, unless a part of the turn drafts it in its place. The model has what is left of the turn's time. Ends
-/// the turn if the model's key is missing, or if too little time is left. If the model fails or its answer is empty, the reply is the
-/// agent's error message.
+/// Drafts the reply from the model's answer, or from that of a part of the turn in its place. Ends the turn if the model's key is missing,
+/// or if too little of its time is left. If the model fails or its answer is empty, the reply is the agent's error message.
 pub(in crate::usecases::reply) async fn ask_model(
     deps: &Deps,
     turn: &mut LeasedTurn<'_>,
 ) -> Result<DraftedReply, TurnStop> {
+    let answer = match answer_in_place(deps, turn).await? {
+        Some(answer) => answer,
+        None => request_answer(deps, turn).await?,
+    };
+    let mut drafted = draft_from_answer(deps, turn, answer).await?;
+    drafted.add_unused_answers(turn.asked.drain(..));
+    Ok(drafted)
+}
+
+/// Returns the answer of the part of the turn that answers in the place of the model, if one does.
+async fn answer_in_place(deps: &Deps, turn: &mut LeasedTurn<'_>) -> Result<Option<TurnAnswer>, TurnStop> {
     for part in TURN_PARTS {
-        if let Some(reply) = part.draft_in_place(deps, turn).await? {
-            return Ok(reply);
+        if let Some(answer) = part.answer_in_place(deps, turn).await? {
+            return Ok(Some(answer));
         }
     }
+    Ok(None)
+}
+
+/// Asks the model for a reply. It has what is left of the turn's time.
+async fn request_answer(deps: &Deps, turn: &mut LeasedTurn<'_>) -> Result<TurnAnswer, TurnStop> {
     for part in TURN_PARTS {
         part.prepare_request(deps, turn).await;
     }
@@ -51,12 +66,8 @@ pub(in crate::usecases::reply) async fn ask_model(
         part.finish_request(deps, turn, &mut request).await?;
     }
     match ask_until_reply(deps, turn, request, deps.system().now()).await {
-        Ok(reply) => draft_from_answer(deps, turn, Ok(reply)).await,
-        Err(DraftStop::Model(error)) => {
-            let mut drafted = draft_from_answer(deps, turn, Err(error)).await?;
-            drafted.add_unused_answers(turn.asked.drain(..));
-            Ok(drafted)
-        }
+        Ok(reply) => Ok(Ok(Some(reply))),
+        Err(DraftStop::Model(error)) => Ok(Err(error)),
         Err(DraftStop::Turn(ended)) => Err(ended),
     }
 }
@@ -71,12 +82,13 @@ fn build_request(turn: &mut LeasedTurn<'_>, asked_at: Timestamp, within: Duratio
         zone: present.time_zone(),
     };
     let turns = build_transcript(&turn.reading, shown, Some(times));
+    let tells_times = tells_times(&turns);
     LlmRequest {
         tools: Vec::new(),
         exchanges: Vec::new(),
         must_reply: false,
         instructions: Vec::new(),
-        present: Some(present.describe(tells_times(&turns))),
+        present: Some(present.describe(tells_times)),
         knowledge: None,
         decisions: OfferedDecisions::default(),
         model: bound.agent.model.clone(),
@@ -113,7 +125,8 @@ async fn ask_until_reply(
     loop {
         // Boxed: few requests are refused, and the others stay small.
         let answer = Box::pin(ask_until_accepted(deps, turn, &mut request)).await;
-        measure_answer(deps, &turn.bound.instance.id, asked_at, &answer);
+        let (instance, now) = (&turn.bound.instance.id, deps.system().now());
+        measure::record_answer(instance, asked_at, now, answer.as_ref().map(Some));
         let mut reply = answer?;
         if reply.calls.is_empty() || request.must_reply {
             let earlier = turn.asked.drain(..).map(|asked| asked.tokens);
