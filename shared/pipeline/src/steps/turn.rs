@@ -59,6 +59,16 @@ impl LeasedTurn<'_> {
         of_instance.unwrap_or(deps.settings().restart_drafts)
     }
 
+    /// Waits until the time before which the reply does not leave. A draft that took longer waits for nothing. Who writes meanwhile, or
+    /// takes the conversation over, is noticed at the commit.
+    pub(crate) async fn hold_reply(&self, deps: &Deps) -> Result<(), TurnStop> {
+        let left = self.time.left_until(self.leaves_at, deps.system().now());
+        if !left.is_zero() {
+            deps.system().sleep(left).await;
+        }
+        Ok(())
+    }
+
     /// Returns what the turn used so far, for a turn that ends before its draft is finished.
     pub(crate) fn unsent_use(&self) -> UnsentUse {
         let rewriting = self.draft.turn.rewriting.as_deref();

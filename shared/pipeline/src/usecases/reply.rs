@@ -23,7 +23,7 @@ use recado_ports::ports::PortResult;
 use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
 use std::mem;
 use steps::check_turn::{check_hours, check_limits, check_owed};
-use steps::commit_reply::{commit_reply, commit_silence, find_leaving_time, hold_reply, release_lease};
+use steps::commit_reply::{commit_reply, find_leaving_time, release_lease};
 use steps::model_reply::ask_model;
 use steps::read_conversation::{choose_messages, find_instance, read_conversation};
 use steps::take_lease::{TurnPlace, begin_exclusive_turn, give_place_back, take_lease, take_place};
@@ -192,12 +192,10 @@ async fn answer_turn(
         }
         drafted => drafted?,
     };
-    if let Some(reason) = reply.silence {
-        let commits = commit_silence(deps, &turn, reason);
-        return times.run(deps, TurnStep::Commit, commits).await;
-    }
-    for check in REPLY_CHECKS {
-        reply = check.complete_reply(&mut turn, reply);
+    if reply.silence.is_none() {
+        for check in REPLY_CHECKS {
+            reply = check.complete_reply(&mut turn, reply);
+        }
     }
     let steps = times.durations().to_vec();
     let commits = commit_reply(deps, &turn, reply, &steps);
@@ -212,7 +210,7 @@ async fn draft_held_reply(
 ) -> Result<DraftedReply, TurnStop> {
     let reply = draft_reply(deps, turn, times).await?;
     if reply.silence.is_none() {
-        times.run(deps, TurnStep::Hold, hold_reply(deps, turn)).await?;
+        times.run(deps, TurnStep::Hold, turn.hold_reply(deps)).await?;
     }
     Ok(reply)
 }

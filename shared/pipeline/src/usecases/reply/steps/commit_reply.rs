@@ -1,6 +1,5 @@
-//! The steps [`recado_domain::turn::TurnStep::Hold`] and [`recado_domain::turn::TurnStep::Commit`]: keeps the reply back until the
-//! contact had time to write the next line, then commits it with the jobs that follow from it, or commits that nothing is answered. A
-//! turn that ends before that gives its lease back.
+//! The step [`recado_domain::turn::TurnStep::Commit`]: commits the reply with the jobs that follow from it, or that nothing is answered.
+//! A turn that ends before that gives its lease back.
 
 use crate::features::REPLY_CHECKS;
 use crate::measure::{self, MessageStage, TurnPhase};
@@ -44,23 +43,9 @@ pub(in crate::usecases::reply) fn find_leaving_time(
     add_duration(written_at, within)
 }
 
-/// Waits until the time before which the reply does not leave. A draft that took longer waits for nothing. Who writes meanwhile, or takes
-/// the conversation over, is noticed at the commit.
-pub(in crate::usecases::reply) async fn hold_reply(
-    deps: &Deps,
-    turn: &LeasedTurn<'_>,
-) -> Result<(), TurnStop> {
-    let now = deps.system().now();
-    let left = turn.time.left_until(turn.leaves_at, now);
-    if !left.is_zero() {
-        deps.system().sleep(left).await;
-    }
-    Ok(())
-}
-
-/// Commits the reply. Ends the turn if the conversation was answered, taken over or resolved since the lease was taken,
-/// if a check lets a lost commit be drafted anew, or if the contact wrote since and the draft is to be dropped for that: by
-/// `restart_drafts`, or once if that was before the reply may leave. The write that ends it sums up what the turn used.
+/// Commits the reply, or that the messages of the turn get none. Ends the turn if the conversation was answered, taken over or resolved
+/// since the lease was taken, if a check lets a lost commit be drafted anew, or if the contact wrote since and the draft is to be dropped
+/// for that: by `restart_drafts`, or once if that was before the reply may leave. The write that ends it sums up what the turn used.
 /// `steps` are the durations of the steps before this one.
 pub(in crate::usecases::reply) async fn commit_reply(
     deps: &Deps,
@@ -102,7 +87,7 @@ async fn try_to_commit_reply(
     let draft = &turn.draft;
     let before = conversation.clone();
     // Who writes before a reply may leave gets one reply to all.
-    let is_early = conversation.is_continued_before(draft, turn.leaves_at);
+    let is_early = reply.silence.is_none() && conversation.is_continued_before(draft, turn.leaves_at);
     let dropped_max = turn.dropped_drafts_max(deps).max(u32::from(is_early));
     if conversation.drop_outdated_draft(draft, dropped_max) {
         let saves = save_conversation_with_use(deps, &mut conversation, unsent);
@@ -111,7 +96,14 @@ async fn try_to_commit_reply(
         }
         return read_again(deps, &before.id).await.map(WriteAttempt::Lost);
     }
-    let ordinal = match conversation.commit_reply(draft, deps.system().now()) {
+    let committed = match reply.silence {
+        None => conversation.commit_reply(draft, deps.system().now()),
+        Some(reason) => match conversation.commit_silence(draft, reason) {
+            Ok(()) => return save_silence(deps, ready, conversation, reason).await,
+            Err(refused) => Err(refused),
+        },
+    };
+    let ordinal = match committed {
         Ok(ordinal) => ordinal,
         Err(refused) => {
             Box::pin(release_lease(deps, before, (draft, unsent), true)).await?;
@@ -253,43 +245,23 @@ fn log_committed(draft: &Draft, conversation: &Conversation, parts: &[Message]) 
     );
 }
 
-/// Commits that the messages of the turn get no answer, for this reason. Ends the turn as the commit of a reply does: if the
-/// conversation was answered, taken over or resolved since the lease was taken, or if the contact wrote since and the draft is to
-/// be dropped.
-pub(in crate::usecases::reply) async fn commit_silence(
+/// Writes that the messages of the turn get no answer, with what the turn used, and has the rest answered.
+async fn save_silence(
     deps: &Deps,
-    turn: &LeasedTurn<'_>,
+    ready: &ReadyReply<'_>,
+    mut conversation: Conversation,
     reason: Reason,
-) -> Result<(), TurnStop> {
-    let dropped_max = turn.dropped_drafts_max(deps);
-    let unsent = turn.unsent_use();
-    let LeasedTurn { job, draft, .. } = turn;
-    let unsent = &unsent;
-    retry_lost_write(
-        TurnEnd::ChangedMeanwhile,
-        turn.conversation.clone(),
-        |mut conversation| async move {
-            let before = conversation.clone();
-            let is_dropped = conversation.drop_outdated_draft(draft, dropped_max);
-            if !is_dropped && let Err(refused) = conversation.commit_silence(draft, reason) {
-                release_lease(deps, before, (draft, unsent), true).await?;
-                return Err(TurnEnd::Discarded(refused).into());
-            }
-            let saves = save_conversation_with_use(deps, &mut conversation, unsent);
-            if saves.await? == WriteOutcome::Conflict {
-                return read_again(deps, &before.id).await.map(WriteAttempt::Lost);
-            }
-            if is_dropped {
-                return Err(TurnEnd::DraftDropped.into());
-            }
-            tracing::info!(covers = draft.covers.0, %reason, "nothing is to be answered");
-            if let Some(rest) = build_turn_for_rest(job, draft, &conversation) {
-                deps.queues().enqueue_turns_job(&rest, Duration::ZERO).await?;
-            }
-            Ok(WriteAttempt::Done(()))
-        },
-    )
-    .await
+) -> Result<WriteAttempt<(), Conversation>, TurnStop> {
+    let (job, draft) = (ready.turn.job, &ready.turn.draft);
+    let saves = save_conversation_with_use(deps, &mut conversation, &ready.unsent);
+    if saves.await? == WriteOutcome::Conflict {
+        return read_again(deps, &conversation.id).await.map(WriteAttempt::Lost);
+    }
+    tracing::info!(covers = draft.covers.0, %reason, "nothing is to be answered");
+    if let Some(rest) = build_turn_for_rest(job, draft, &conversation) {
+        deps.queues().enqueue_turns_job(&rest, Duration::ZERO).await?;
+    }
+    Ok(WriteAttempt::Done(()))
 }
 
 /// Gives the lease of `draft` back, if it is still held. `counted`: the attempt stays counted. What the turn used without a reply is
