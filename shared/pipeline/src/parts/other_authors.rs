@@ -35,8 +35,7 @@ const PERSON_INSTRUCTIONS: &str = "In this conversation, messages that begin wit
 
 /// Returns `true` if a turn reads a message that a person of the business wrote.
 fn reads_person(reading: &TurnReading) -> bool {
-    let parts = std::iter::once(reading).chain(&reading.linked);
-    let mut chosen = parts.flat_map(TurnReading::chosen_messages);
+    let mut chosen = reading.conversations().flat_map(TurnReading::chosen_messages);
     chosen.any(|message| {
         message.role == Role::Operator && !message.context.by_other_agent && reached_contact(message)
     })
@@ -44,7 +43,6 @@ fn reads_person(reading: &TurnReading) -> bool {
 
 /// Returns `true` if a turn reads a message that another program wrote.
 fn reads_other_agent(reading: &TurnReading) -> bool {
-    let parts = std::iter::once(reading).chain(&reading.linked);
-    let mut chosen = parts.flat_map(TurnReading::chosen_messages);
+    let mut chosen = reading.conversations().flat_map(TurnReading::chosen_messages);
     chosen.any(|message| message.context.by_other_agent)
 }

@@ -1,6 +1,7 @@
 //! Chooses the messages that a turn reads: the oldest that are owed an answer, then the newest of the others, within
 //! the limits.
 
+use jiff::Timestamp;
 use recado_domain::content::Content;
 use recado_domain::context::QUOTED_MAX;
 use recado_domain::ids::Ordinal;
@@ -31,7 +32,7 @@ pub(crate) struct TurnReading {
     /// Ordinals of those among them that are owed an answer.
     owed: BTreeSet<Ordinal>,
     /// The person's other conversations, whose messages are read as history.
-    pub(crate) linked: Vec<TurnReading>,
+    linked: Vec<TurnReading>,
     /// The ordinal up to which messages were answered before this turn.
     pub(crate) answered: Ordinal,
     /// The ordinal up to which every message that expects an answer is read.
@@ -41,7 +42,7 @@ pub(crate) struct TurnReading {
     /// Maximum number of messages that are read.
     messages: usize,
     /// Maximum number of characters that are read of all messages and of the texts of their files together.
-    pub(crate) transcript_chars: usize,
+    transcript_chars: usize,
 }
 
 /// The rest of the limits while messages are chosen.
@@ -152,7 +153,7 @@ impl TurnReading {
         {
             room.take_message(message, true);
         }
-        let parts = std::iter::once(&*self).chain(&self.linked);
+        let parts = self.conversations();
         let mut parts: Vec<_> = parts.map(|part| part.list_history().peekable()).collect();
         let mut chosen = vec![BTreeSet::new(); parts.len()];
         loop {
@@ -185,6 +186,51 @@ impl TurnReading {
                 && (message.role != Role::User || message.ordinal <= self.covers)
                 && reached_contact(message)
         })
+    }
+
+    /// Returns the conversation of the turn, then the person's others that are read with it.
+    pub(crate) fn conversations(&self) -> impl Iterator<Item = &Self> {
+        std::iter::once(self).chain(&self.linked)
+    }
+
+    /// Lists the messages that are read, in the order of the transcript, each with the number of its conversation.
+    pub(crate) fn order_messages(&self) -> Vec<(usize, &Message)> {
+        let mut ordered = Vec::new();
+        for (number, part) in self.conversations().enumerate() {
+            for message in part.chosen_messages() {
+                let is_owed = number == 0 && self.is_owed_message(message);
+                let is_later = message.role == Role::User && message.ordinal > part.answered;
+                if is_owed || (!is_later && reached_contact(message)) {
+                    let at = part.order_timestamp(message);
+                    ordered.push(((is_owed, at, Reverse(number), message.ordinal), message));
+                }
+            }
+        }
+        ordered.sort_by_key(|(key, _)| *key);
+        let number = |((_, _, Reverse(number), _), message)| (number, message);
+        ordered.into_iter().map(number).collect()
+    }
+
+    /// Returns the time by which a message is ordered. A reply is ordered after everything that it answers, even if clocks
+    /// differ: a question that stood behind its answer would be answered again.
+    fn order_timestamp(&self, message: &Message) -> Timestamp {
+        let Some(out) = &message.out else {
+            return message.written_at;
+        };
+        let answers = |m: &&Message| m.role == Role::User && m.ordinal <= out.covers;
+        let questions = self.known.iter().filter(answers);
+        questions
+            .map(|question| question.written_at)
+            .fold(message.written_at, Timestamp::max)
+    }
+
+    /// Returns the number of characters that the messages that are read leave to the texts of their files.
+    pub(crate) fn find_room_for_files(&self) -> usize {
+        let chosen = self.conversations().flat_map(Self::chosen_messages);
+        let own: usize = chosen
+            .map(|message| count_own_characters(message, self.message_chars))
+            .sum();
+        self.transcript_chars.saturating_sub(own)
     }
 
     /// Replaces messages by their present records. The texts of their files take room from older messages.
@@ -243,7 +289,7 @@ fn count_characters(message: &Message, max: usize) -> usize {
 }
 
 /// Returns the same without the text of the message's file.
-pub(crate) fn count_own_characters(message: &Message, max: usize) -> usize {
+fn count_own_characters(message: &Message, max: usize) -> usize {
     // A provider may tell of a quoted message nothing but its id: its words come from the store.
     let is_quoting = message.role == Role::User && message.context.reply_to.is_some();
     let quoted = if is_quoting { QUOTE_ROOM } else { 0 };

@@ -2,16 +2,14 @@
 
 mod part;
 
-use super::reading::{DELETED, TurnReading, count_own_characters, reached_contact};
+use super::reading::{DELETED, TurnReading};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 pub(crate) use part::ShownFiles;
-use part::{EMPTY, Revisions, TranscriptFiles, TranscriptPart};
-use recado_domain::file_text::disarm_marks;
+use part::{EMPTY, Revisions, list_parts};
 use recado_domain::message::{Message, Role};
 use recado_domain::time_words::{describe_message_time, is_message_time};
 use recado_ports::ports::{ChatFile, ChatTurn, Speaker};
-use std::cmp::Reverse;
 
 /// A message as a turn reads it.
 pub(crate) struct TranscriptMessage<'a> {
@@ -24,19 +22,14 @@ pub(crate) struct TranscriptMessage<'a> {
 
 /// Lists the messages that a turn reads, in the order of the transcript. Messages that say nothing are left out.
 pub(crate) fn list_transcript(reading: &TurnReading, shown: ShownFiles) -> Vec<TranscriptMessage<'_>> {
-    let mut parts = list_parts(reading, shown);
+    let (ordered, room) = (reading.order_messages(), reading.find_room_for_files());
+    let mut parts = list_parts(reading, shown, room);
     let mut listed = Vec::new();
-    for (number, message) in order_messages(reading) {
+    for (number, message) in ordered {
         let Some(part) = parts.get_mut(number) else {
             continue;
         };
-        let text = shorten_text(part.revised.visible_text(message), reading.message_chars);
-        // A contact writes no mark of a file or of knowledge, and no label: its labels were changed before ours were added.
-        let mut text = if message.role == Role::User {
-            disarm_marks(&text)
-        } else {
-            text
-        };
+        let mut text = part.own_text(message, reading.message_chars);
         let file = (!says_nothing(&text)).then(|| part.files.append_file(message, &mut text));
         if !text.trim().is_empty() {
             let file = file.flatten();
@@ -164,8 +157,7 @@ const ASKED_BELOW: &str = "[the contact wrote first; it stands below]";
 
 /// Returns the note that stands in the contact's place before `message`, a message of the business that is read first.
 fn opening_note(reading: &TurnReading, message: &Message) -> &'static str {
-    let mut parts = std::iter::once(reading).chain(&reading.linked);
-    let known = parts.find_map(|part| {
+    let known = reading.conversations().find_map(|part| {
         let known = part.known_messages();
         known
             .iter()
@@ -187,42 +179,6 @@ fn opening_note(reading: &TurnReading, message: &Message) -> &'static str {
     } else {
         CUT_BEFORE
     }
-}
-
-/// Lists the conversation of the turn, then the person's others. They share the room for the texts of files.
-fn list_parts(reading: &TurnReading, shown: ShownFiles) -> Vec<TranscriptPart<'_>> {
-    let all = || std::iter::once(reading).chain(&reading.linked);
-    let each = reading.message_chars;
-    let chosen = all().flat_map(TurnReading::chosen_messages);
-    let own: usize = chosen.map(|message| count_own_characters(message, each)).sum();
-    let mut room = reading.transcript_chars.saturating_sub(own);
-    let mut shown = Some(shown);
-    let part = |part| {
-        let shown = shown.take().unwrap_or_default();
-        TranscriptPart {
-            revised: Revisions::from_reading(part),
-            files: TranscriptFiles::share_room(part.chosen_messages(), shown, each, &mut room),
-        }
-    };
-    all().map(part).collect()
-}
-
-/// Lists the messages that are read, in the order of the transcript, each with the number of its conversation.
-fn order_messages(reading: &TurnReading) -> Vec<(usize, &Message)> {
-    let mut ordered = Vec::new();
-    for (number, part) in std::iter::once(reading).chain(&reading.linked).enumerate() {
-        for message in part.chosen_messages() {
-            let is_owed = number == 0 && reading.is_owed_message(message);
-            let is_later = message.role == Role::User && message.ordinal > part.answered;
-            if is_owed || (!is_later && reached_contact(message)) {
-                let at = order_timestamp(message, part.known_messages());
-                ordered.push(((is_owed, at, Reverse(number), message.ordinal), message));
-            }
-        }
-    }
-    ordered.sort_by_key(|(key, _)| *key);
-    let number = |((_, _, Reverse(number), _), message)| (number, message);
-    ordered.into_iter().map(number).collect()
 }
 
 /// The mark of messages that a person of the business wrote.
@@ -258,28 +214,6 @@ fn mark_person(message: &Message, text: String) -> String {
         PERSON_MARK
     };
     format!("{mark} {text}")
-}
-
-/// Cuts a text after `max` characters, and adds a mark if there were more.
-fn shorten_text(text: String, max: usize) -> String {
-    let Some((end, _)) = text.char_indices().nth(max) else {
-        return text;
-    };
-    let all = text.chars().count();
-    format!("{}… [cut: the first {max} of {all} characters]", &text[..end])
-}
-
-/// Returns the time by which a message is ordered. A reply is ordered after everything that it answers, even if clocks
-/// differ: a question that stood behind its answer would be answered again.
-fn order_timestamp(message: &Message, messages: &[Message]) -> Timestamp {
-    let Some(out) = &message.out else {
-        return message.written_at;
-    };
-    let answers = |m: &&Message| m.role == Role::User && m.ordinal <= out.covers;
-    let questions = messages.iter().filter(answers);
-    questions
-        .map(|question| question.written_at)
-        .fold(message.written_at, Timestamp::max)
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use super::super::reading::{DELETED, TurnReading};
 use crate::steps::message_token::is_same_message;
 use recado_domain::content::Content;
 use recado_domain::context::{QuotedMessage, render_claimed_quote, render_quote};
-use recado_domain::file_text::{disarm_labels, render_file_text};
+use recado_domain::file_text::{disarm_labels, disarm_marks, render_file_text};
 use recado_domain::ids::Ordinal;
 use recado_domain::media_type::MediaType;
 use recado_domain::message::{FoundText, Message, Role, StoredFile};
@@ -15,8 +15,48 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// A conversation whose messages a turn reads, while the transcript is built.
 pub(super) struct TranscriptPart<'a> {
-    pub(super) revised: Revisions<'a>,
+    revised: Revisions<'a>,
     pub(super) files: TranscriptFiles,
+}
+
+impl TranscriptPart<'_> {
+    /// Returns the text of a message without its file, cut after `max` characters, with a mark if there were more.
+    pub(super) fn own_text(&self, message: &Message, max: usize) -> String {
+        let text = shorten_text(self.revised.visible_text(message), max);
+        // A contact writes no mark of a file or of knowledge, and no label: its labels were changed before ours were added.
+        if is_from_contact(message) {
+            disarm_marks(&text)
+        } else {
+            text
+        }
+    }
+}
+
+/// Lists the conversation of the turn, then the person's others. They share `room` for the texts of files.
+pub(super) fn list_parts(
+    reading: &TurnReading,
+    shown: ShownFiles,
+    mut room: usize,
+) -> Vec<TranscriptPart<'_>> {
+    let mut shown = Some(shown);
+    let part = |part| {
+        let shown = shown.take().unwrap_or_default();
+        let each = reading.message_chars;
+        TranscriptPart {
+            revised: Revisions::from_reading(part),
+            files: TranscriptFiles::share_room(part.chosen_messages(), shown, each, &mut room),
+        }
+    };
+    reading.conversations().map(part).collect()
+}
+
+/// Cuts a text after `max` characters, and adds a mark if there were more.
+fn shorten_text(text: String, max: usize) -> String {
+    let Some((end, _)) = text.char_indices().nth(max) else {
+        return text;
+    };
+    let all = text.chars().count();
+    format!("{}… [cut: the first {max} of {all} characters]", &text[..end])
 }
 
 /// The text that is shown in place of a contact's message without text. Such a message is owed an answer as any other.
