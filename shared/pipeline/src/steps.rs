@@ -63,6 +63,7 @@ pub(crate) mod reply_coverage;
 pub(crate) mod requeue_dead;
 pub(crate) mod save_conversation;
 pub(crate) mod scope;
+pub(crate) mod sending;
 #[cfg_attr(not(feature = "traces"), path = "steps/trace_span_left_out.rs")]
 pub mod trace_span;
 pub(crate) mod turn;

@@ -1,9 +1,10 @@
 //! Looks, before a message leaves for its recipient's linked identity, whether that is still needed and allowed.
 
 use crate::hooks::after_commit::{AfterCommit, SendTerms};
-use crate::hooks::send_gate::{GateAnswer, RETRY_SOON, SendContext, SendGate, Stop};
+use crate::hooks::send_gate::{GateAnswer, SendGate};
 use crate::steps::first_contact::{is_first_contact, may_begin_chat, stop_first_contacts};
 use crate::steps::give_up::{give_up_message, keep_sent_message};
+use crate::steps::sending::{RETRY_SOON, SendContext, Stop};
 use async_trait::async_trait;
 use recado_domain::config::InstanceConfig;
 use recado_domain::contact::ContactAddress;

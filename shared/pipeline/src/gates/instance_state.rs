@@ -2,9 +2,10 @@
 //! each try at a first contact would prolong that.
 
 use crate::hooks::after_commit::AfterCommit;
-use crate::hooks::send_gate::{GateAnswer, RETRY_SOON, SendContext, SendGate, Stop};
+use crate::hooks::send_gate::{GateAnswer, SendGate};
 use crate::steps::connection::{end_trial, record_closed, record_refusal};
 use crate::steps::first_contact::{is_first_contact, stop_first_contacts};
+use crate::steps::sending::{RETRY_SOON, SendContext, Stop};
 use crate::steps::verdict::Verdict;
 use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};

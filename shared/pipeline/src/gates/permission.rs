@@ -3,8 +3,9 @@
 
 use super::identity_attempt::keep_sent;
 use crate::hooks::after_commit::{AfterCommit, SendTerms};
-use crate::hooks::send_gate::{GateAnswer, PARK_BEYOND, RETRY_SOON, SendContext, SendGate, StepResult, Stop};
+use crate::hooks::send_gate::{GateAnswer, SendGate};
 use crate::steps::attempt_permission::{AttemptPermission, judge_attempt};
+use crate::steps::sending::{PARK_BEYOND, RETRY_SOON, SendContext, StepResult, Stop};
 use crate::steps::verdict::Verdict;
 use async_trait::async_trait;
 use jiff::Timestamp;

@@ -3,8 +3,8 @@
 
 use crate::hooks::after_commit::AfterCommit;
 use crate::hooks::send_form::{MessageForm, SendForm};
-use crate::hooks::send_gate::{SendContext, StepResult};
 use crate::steps::message_changes::record_change;
+use crate::steps::sending::{SendContext, StepResult};
 use crate::steps::upload::{self, FoundUpload, StoredUpload};
 use async_trait::async_trait;
 use base64::Engine;

@@ -4,10 +4,11 @@
 //! gives it to whoever sends a message that is no template.
 
 use crate::hooks::send_form::{MessageForm, Replacement, SendForm};
-use crate::hooks::send_gate::{GateAnswer, RETRY_SOON, SendContext, SendGate, StepResult, Stop};
+use crate::hooks::send_gate::{GateAnswer, SendGate};
 use crate::steps::linked_threads::find_latest_conversation;
 use crate::steps::outgoing::find_outgoing;
 use crate::steps::save_conversation::save_conversation;
+use crate::steps::sending::{RETRY_SOON, SendContext, StepResult, Stop};
 use crate::steps::verdict::Verdict;
 use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};

@@ -1,6 +1,6 @@
 //! The hook for what follows from the end of an attempt.
 
-use super::send_gate::SendContext;
+use crate::steps::sending::SendContext;
 use async_trait::async_trait;
 use jiff::Timestamp;
 use recado_domain::backoff::Backoff;

@@ -1,6 +1,6 @@
 //! The form in which a message leaves: usually its own content.
 
-use super::send_gate::{SendContext, StepResult};
+use crate::steps::sending::{SendContext, StepResult};
 use async_trait::async_trait;
 use recado_domain::content::Content;
 use recado_domain::message::Outgoing;

@@ -7,12 +7,13 @@ mod settle;
 mod stopped;
 mod unknown_outcome;
 
-use crate::hooks::send_gate::{RETRY_SOON, SendContext, SendMoment, StepResult, Stop};
+use crate::hooks::send_gate::SendMoment;
 use crate::steps::enabled_instance::find_instance_of;
 use crate::steps::give_up::move_to_dead_letters;
 use crate::steps::outgoing::list_open_outgoing;
 use crate::steps::queue_message::{self, REQUEUE_AFTER_RECEIVES};
 use crate::steps::requeue_dead::requeue_dead_message;
+use crate::steps::sending::{RETRY_SOON, SendContext, StepResult, Stop};
 use crate::steps::trace_span::continue_trace;
 use crate::steps::verdict::Verdict;
 use crate::steps::wake_up;

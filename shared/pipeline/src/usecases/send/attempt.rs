@@ -1,11 +1,12 @@
 //! One attempt to send a message: it reserves a slot, claims the message, sends the request and stores the outcome.
 
-use super::{Handled, RETRY_SOON, SendContext, SendMoment, StepResult, Stop, settle, unknown_outcome};
+use super::{Handled, settle, unknown_outcome};
 use crate::features::{BESIDE_SEND, SEND_FORMS, SEND_GATES};
 use crate::hooks::send_form::{MessageForm, Replacement};
-use crate::hooks::send_gate::PARK_BEYOND;
+use crate::hooks::send_gate::SendMoment;
 use crate::steps::beside::run_beside;
 use crate::steps::outgoing::to_outgoing_message;
+use crate::steps::sending::{PARK_BEYOND, RETRY_SOON, SendContext, StepResult, Stop};
 use crate::steps::trace_span::TRACE_TARGET;
 use crate::steps::verdict::Verdict;
 use futures::future::{BoxFuture, join_all};

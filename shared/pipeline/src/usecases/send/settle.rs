@@ -1,11 +1,11 @@
 //! Stores the outcome of an attempt by a conditional write: nothing is stored if the message was changed meanwhile.
 
-use super::{Handled, RETRY_SOON, SendContext, StepResult, Stop};
+use super::Handled;
 use crate::features::AFTER_COMMIT;
 use crate::hooks::after_commit::SendTerms;
-use crate::hooks::send_gate::PARK_BEYOND;
 use crate::measure::{count_provider_error, count_retry, record_sent_message};
 use crate::steps::connection::{record_closed, record_refusal};
+use crate::steps::sending::{PARK_BEYOND, RETRY_SOON, SendContext, StepResult, Stop};
 use crate::steps::verdict::Verdict;
 use jiff::SignedDuration;
 use recado_domain::config::InstanceConfig;

@@ -4,11 +4,12 @@
 //! has its conversation, or the conversation went on without it. It stays void, because epochs only grow.
 
 use super::unknown_outcome::settle_if_already_sent;
-use super::{Handled, SendContext, Stop, is_queued_reply};
+use super::{Handled, is_queued_reply};
 use crate::measure::{MessageEnd, count_message_end, count_parked};
 use crate::steps::effects::{describe_done_effects, is_left_by_agent};
 use crate::steps::give_up::{cancel_message, give_up_message};
 use crate::steps::reply_coverage::highest_covered_ordinal;
+use crate::steps::sending::{SendContext, Stop};
 use crate::steps::wake_up;
 use jiff::Timestamp;
 use recado_domain::conversation::{Conversation, ConversationMode};

@@ -1,10 +1,11 @@
 //! Looks for evidence of a send with unknown outcome before the message is repeated or given up.
 
+use super::Handled;
 use super::settle::{collect_terms, store_sent};
-use super::{Handled, RETRY_SOON, SendContext, StepResult, Stop};
 use crate::measure::count_retry;
 use crate::steps::linked_threads::{find_latest_conversation, other_name};
 use crate::steps::outgoing::to_outgoing_message;
+use crate::steps::sending::{RETRY_SOON, SendContext, StepResult, Stop};
 use crate::steps::verdict::Verdict;
 use jiff::SignedDuration;
 use recado_domain::config::InstanceConfig;
