@@ -1,13 +1,10 @@
 //! The lists of features, one for each question that the path of a message asks ([`crate::hooks`]).
 
-use crate::gates::identity_attempt::IdentityGate;
-use crate::gates::instance_state::{ConnectionGate, FirstContactGate};
+use crate::gates::instance_state::{ConnectionGate, FirstContactGate, ThreadHoldGate};
 use crate::gates::permission::{
-    DueGate, ExpiryGate, HeldBackGate, PausedBatchGate, PermissionGate, VoidReminderGate,
+    DueGate, ExpiryGate, HeldBackGate, IdentityGate, PausedBatchGate, PermissionGate, VoidReminderGate,
 };
-use crate::gates::read_marks::ReadMarks;
-use crate::gates::sent_record::{SentChange, SentFile};
-use crate::gates::service_window::{ServiceWindowForm, TemplateGate, ThreadHoldGate};
+use crate::gates::sent_message::{ReadMarks, SentChange, SentFile, ServiceWindowForm, TemplateGate};
 use crate::hooks::after_commit::AfterCommit;
 use crate::hooks::beside_send::BesideSend;
 use crate::hooks::feature_timer::{FeatureJob, FeatureTimer};

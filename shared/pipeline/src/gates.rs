@@ -1,8 +1,5 @@
 //! The features of the sender. A module has those that look at the same thing; [`crate::features`] lists them all.
 
-pub(crate) mod identity_attempt;
 pub(crate) mod instance_state;
 pub(crate) mod permission;
-pub(crate) mod read_marks;
-pub(crate) mod sent_record;
-pub(crate) mod service_window;
+pub(crate) mod sent_message;

@@ -139,17 +139,24 @@ impl MessageFile {
             return None;
         };
         let fetchable = media.source.is_some() && !media.view_once;
-        fetchable.then(|| Self {
-            state: FileState::Waiting {
+        fetchable.then(|| {
+            Self::in_state(FileState::Waiting {
                 next_at: add_duration(now, FIRST_LOOK),
-            },
+            })
+        })
+    }
+
+    /// Makes a file in this state that nobody tried to fetch.
+    pub fn in_state(state: FileState) -> Self {
+        Self {
+            state,
             attempts: 0,
             is_under_way: false,
             from_webhook: false,
             is_blocked: false,
             kept_until: None,
             text: None,
-        })
+        }
     }
 
     /// Returns the file of a message that was sent by the https URL of its file, not fetched yet. `None` if it names no such URL.

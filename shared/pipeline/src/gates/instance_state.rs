@@ -1,10 +1,12 @@
-//! Holds messages that the instance's state does not let go. The state may be out of date, or WhatsApp lets the number begin no chats:
-//! each try at a first contact would prolong that.
+//! Holds messages that the state of the instance does not let go, or that of the contact's thread. The instance's may be out of date, or
+//! WhatsApp lets the number begin no chats: each try at a first contact would prolong that. The thread may be with another program, for
+//! example with Meta's own agent: the provider gives it to whoever sends a message that is no template.
 
 use crate::hooks::after_commit::AfterCommit;
 use crate::hooks::send_gate::{GateAnswer, SendGate};
 use crate::steps::connection::{end_trial, record_closed, record_refusal};
 use crate::steps::first_contact::{is_first_contact, stop_first_contacts};
+use crate::steps::linked_threads::find_latest_conversation;
 use crate::steps::sending::{RETRY_SOON, SendContext, Stop};
 use crate::steps::verdict::Verdict;
 use async_trait::async_trait;
@@ -14,6 +16,8 @@ use recado_domain::instance::{ConnectionStatus, InstanceChange, InstanceState};
 use recado_domain::message::Outgoing;
 use recado_domain::millis::add_duration;
 use recado_domain::rate::is_slot_missed;
+use recado_domain::reason::Reason;
+use recado_domain::service_window::bypasses_window;
 use recado_ports::Deps;
 use recado_ports::ports::{ConnectionAnswer, PortResult};
 
@@ -203,5 +207,38 @@ impl AfterCommit for FirstContactGate {
         message: &Outgoing,
     ) -> PortResult<()> {
         stop_first_contacts(deps, &bound.instance.id, message).await
+    }
+}
+
+/// Promise: a message takes a contact's thread from another program only if a person or the setting `takes_threads` says so.
+///
+/// Test: `tests/kit/tests/use_cases/other_agents.rs#only_a_person_or_the_setting_takes_the_thread`.
+pub(crate) struct ThreadHoldGate;
+
+#[async_trait]
+impl SendGate for ThreadHoldGate {
+    /// Gives the message up if it would take the thread from another program, and no person said that it should. A person's answer says so,
+    /// the redrive of a dead letter, and `takes_threads` of the instance. A reply of the agent is void then, and is not looked at here. The
+    /// conversation is read only for a number of which another program was ever seen.
+    async fn check(&self, deps: &Deps, context: SendContext<'_>, message: &Outgoing) -> GateAnswer {
+        let was_seen = context.known.is_some_and(|known| known.other_agent_at.is_some());
+        let is_free = context.bound.instance.takes_threads || bypasses_window(&message.content);
+        let has_routing = context.capabilities.has_service_window;
+        if !was_seen
+            || is_free
+            || !has_routing
+            || message.out.yields_to_takeover()
+            || message.is_persons_word()
+        {
+            return Ok(None);
+        }
+        let thread = message.conversation.thread_id().clone();
+        let (_, latest) = find_latest_conversation(deps, thread).await?;
+        let now = deps.system().now();
+        let Some(holder) = latest.as_ref().and_then(|latest| latest.thread_holder(now)) else {
+            return Ok(None);
+        };
+        let why = format!("the thread is held by {holder}, and this message would take it");
+        Err(Stop::GiveUp(Reason::HeldElsewhere, Some(why)))
     }
 }

@@ -88,7 +88,7 @@ async fn send_claimed(
     flight: &InFlightSend,
     form: MessageForm,
 ) -> StepResult<Handled> {
-    let outgoing = apply_form(to_outgoing_message(message), form);
+    let outgoing = build_in_form(message, form);
     let beside: Vec<BoxFuture<'_, ()>> = BESIDE_SEND
         .iter()
         .filter_map(|feature| feature.begin(deps, context.bound, message))
@@ -109,16 +109,17 @@ async fn send_claimed(
     run_beside(deps, sends, beside).await
 }
 
-/// Gives the provider's message the form in which it leaves. What is sent in place of its content has no options.
-fn apply_form(outgoing: OutgoingMessage, form: MessageForm) -> OutgoingMessage {
+/// Builds the provider's message in the form in which it leaves. What is sent in place of its content has no options.
+fn build_in_form(message: &Outgoing, form: MessageForm) -> OutgoingMessage {
+    let own = to_outgoing_message(message);
     match (form.instead, form.with_bytes) {
         (Some(instead), _) => OutgoingMessage {
             content: instead.content,
             options: SendOptions::default(),
-            ..outgoing
+            ..own
         },
-        (None, Some(content)) => OutgoingMessage { content, ..outgoing },
-        (None, None) => outgoing,
+        (None, Some(content)) => OutgoingMessage { content, ..own },
+        (None, None) => own,
     }
 }
 

@@ -160,13 +160,14 @@ fn make_delivery_link(deps: &Deps, context: SendContext<'_>, message: &Outgoing)
     } else {
         (provider_key?, None)
     };
+    let acknowledgement = await_acknowledgement(deps, context, message);
     let kept = collect_terms(deps, bound, message).link_kept;
     Some(DeliveryLink {
         key,
         provider_key,
         provider_message_id,
         expires: add_duration(deps.system().now(), kept.to_duration()),
-        acknowledgement: await_acknowledgement(deps, context, message),
+        acknowledgement,
     })
 }
 

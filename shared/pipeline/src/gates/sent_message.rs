@@ -1,40 +1,49 @@
-//! Checks what Meta lets a number send. 24 hours after the contact's last message only templates are accepted, which is looked at just
-//! before the claim: the queue may have been slow, or the instance closed. The provider is asked about a template; its answers are kept
-//! for a while, so that few sends ask. The contact's thread may be with another program, for example with Meta's own agent: the provider
-//! gives it to whoever sends a message that is no template.
+//! In which form a message leaves, and what is kept and shown of it. 24 hours after the contact's last message Meta accepts only templates,
+//! which is looked at just before the claim: the queue may have been slow, or the instance closed. The provider is asked about a template;
+//! its answers are kept for a while, so that few sends ask. The bytes of an upload leave in place of its id, and are stored as the file of
+//! the message, too. A reaction, an edit or a deletion is recorded with the message that it is about.
 
+use crate::hooks::after_commit::AfterCommit;
+use crate::hooks::beside_send::BesideSend;
 use crate::hooks::send_form::{MessageForm, Replacement, SendForm};
 use crate::hooks::send_gate::{GateAnswer, SendGate};
 use crate::steps::linked_threads::find_latest_conversation;
+use crate::steps::message_changes::record_change;
 use crate::steps::outgoing::find_outgoing;
 use crate::steps::save_conversation::save_conversation;
 use crate::steps::sending::{RETRY_SOON, SendContext, StepResult, Stop};
+use crate::steps::upload::{self, FoundUpload, StoredUpload};
 use crate::steps::verdict::Verdict;
 use async_trait::async_trait;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use futures::future::BoxFuture;
 use jiff::{SignedDuration, Timestamp};
+use recado_domain::config::InstanceConfig;
+use recado_domain::contact::ContactAddress;
 use recado_domain::content::{Content, MessageTemplate};
 use recado_domain::conversation::{Conversation, ConversationMode, ReengagementDecision};
-use recado_domain::ids::MessageId;
-use recado_domain::message::Outgoing;
-use recado_domain::outbox::OutboxState;
+use recado_domain::ids::{ConversationId, MessageId, Ordinal};
+use recado_domain::media_type::MediaType;
+use recado_domain::message::{FileState, Message, MessageFile, Outgoing, Role, StoredFile};
+use recado_domain::outbox::{Author, OutboxState};
 use recado_domain::reason::Reason;
 use recado_domain::service_window::{bypasses_window, is_window_open};
 use recado_ports::Deps;
-use recado_ports::ports::{PortResult, TemplateAnswer, WriteOutcome};
+use recado_ports::ports::{FileBytes, FileError, PortResult, TemplateAnswer, WriteOutcome};
+use sha2::{Digest, Sha256};
+use std::error::Error;
 
-/// Text in a message's history for an attempt in which the instance's template was sent instead.
+/// Texts in the history of a message in whose place the instance's template was sent, or could not be.
 const TEMPLATE_INSTEAD: &str =
     "24 hours have passed since the contact wrote: the instance's re-engagement template goes out instead";
-
 const NO_TEMPLATE: &str =
     "24 hours have passed since the contact wrote, and the instance has no re-engagement template";
-
+const NEVER_WROTE: &str = "the contact has never written: only a template may be the first message";
 const TEMPLATE_ALREADY_SENT: &str = "24 hours have passed since the contact wrote, and the instance's re-engagement template went out for another message";
 
 /// Time until a message is retried that waits for the outcome of the contact's other message.
 const OTHER_MESSAGE_WAIT: SignedDuration = SignedDuration::from_secs(60);
-
-const NEVER_WROTE: &str = "the contact has never written: only a template may be the first message";
 
 /// Promise: outside of Meta's service window a message leaves as the instance's template, once a day, or not at all.
 ///
@@ -221,35 +230,170 @@ async fn explain_unusable(
     }
 }
 
-/// Promise: a message takes a contact's thread from another program only if a person or the setting `takes_threads` says so.
+/// Promise: what is sent from an upload reaches the provider with its bytes, and is shown, exported and erased as any other file.
 ///
-/// Test: `tests/kit/tests/use_cases/other_agents.rs#only_a_person_or_the_setting_takes_the_thread`.
-pub(crate) struct ThreadHoldGate;
+/// Tests: `tests/kit/tests/use_cases/uploads.rs#the_bytes_are_given_to_the_provider_and_are_the_file_of_the_message`,
+/// `tests/kit/tests/use_cases/uploads.rs#what_was_sent_by_its_url_is_fetched_once_it_was_sent_and_goes_with_its_contact`.
+pub(crate) struct SentFile;
 
 #[async_trait]
-impl SendGate for ThreadHoldGate {
-    /// Gives the message up if it would take the thread from another program, and no person said that it should. A person's answer says so,
-    /// the redrive of a dead letter, and `takes_threads` of the instance. A reply of the agent is void then, and is not looked at here. The
-    /// conversation is read only for a number of which another program was ever seen.
-    async fn check(&self, deps: &Deps, context: SendContext<'_>, message: &Outgoing) -> GateAnswer {
-        let was_seen = context.known.is_some_and(|known| known.other_agent_at.is_some());
-        let is_free = context.bound.instance.takes_threads || bypasses_window(&message.content);
-        let has_routing = context.capabilities.has_service_window;
-        if !was_seen
-            || is_free
-            || !has_routing
-            || message.out.yields_to_takeover()
-            || message.is_persons_word()
-        {
-            return Ok(None);
+impl SendForm for SentFile {
+    async fn shape(
+        &self,
+        deps: &Deps,
+        context: SendContext<'_>,
+        message: &mut Outgoing,
+        form: &mut MessageForm,
+    ) -> StepResult {
+        if message.content.media_file().is_none() {
+            return Ok(());
         }
-        let thread = message.conversation.thread_id().clone();
-        let (_, latest) = find_latest_conversation(deps, thread).await?;
-        let now = deps.system().now();
-        let Some(holder) = latest.as_ref().and_then(|latest| latest.thread_holder(now)) else {
-            return Ok(None);
+        // Read before the attempt begins: a failure of the store costs no attempt. If the upload is gone, the provider's adapter gives
+        // the message up.
+        let found = upload::find_upload(deps, &message.instance, &message.content).await?;
+        let FoundUpload::Stored(upload) = found else {
+            return Ok(());
         };
-        let why = format!("the thread is held by {holder}, and this message would take it");
-        Err(Stop::GiveUp(Reason::HeldElsewhere, Some(why)))
+        if form.instead.is_none() {
+            let kept_until = context.bound.tenant.retention.file_end(message.stored_at);
+            keep_sent_file(deps, kept_until, message, &upload).await;
+            let own = message.content_as_sent().into_owned();
+            form.with_bytes = Some(upload::inline_upload(own, upload));
+        }
+        Ok(())
     }
+}
+
+#[async_trait]
+impl AfterCommit for SentFile {
+    /// Has the file that a message was sent with by its https URL fetched from there later. So it is shown as any other. Nobody got the
+    /// messages of a simulation.
+    async fn complete_sent_message(&self, deps: &Deps, message: &mut Outgoing) -> PortResult<()> {
+        if message.file.is_none() && !message.out.simulated {
+            let now = deps.system().now();
+            message.file = MessageFile::expect_from_url(&message.content_as_sent(), now);
+        }
+        Ok(())
+    }
+}
+
+/// Promise: a change that the business sends is shown with its message.
+///
+/// Test: `tests/kit/tests/use_cases/reactions.rs#a_reaction_of_the_business_is_shown_whether_it_was_ordered_or_made_on_the_phone`.
+pub(crate) struct SentChange;
+
+#[async_trait]
+impl AfterCommit for SentChange {
+    async fn complete_sent_message(&self, deps: &Deps, message: &mut Outgoing) -> PortResult<()> {
+        if message.content.changes_target() {
+            Box::pin(record_change(deps, &message.to_record())).await?;
+        }
+        Ok(())
+    }
+}
+
+/// Stores the upload that the message sends as the file of the message, which the claim then writes. It is done once; a failure
+/// leaves the message without a file to show, and the next attempt tries again.
+async fn keep_sent_file(
+    deps: &Deps,
+    kept_until: Option<Timestamp>,
+    message: &mut Outgoing,
+    upload: &StoredUpload,
+) {
+    let (None, Some(key)) = (&message.file, message.file_key()) else {
+        return;
+    };
+    match store_sent_file(deps, &key, upload).await {
+        Ok(stored) => {
+            message.file = stored.map(|stored| MessageFile {
+                kept_until,
+                ..MessageFile::in_state(FileState::Stored(stored))
+            });
+        }
+        Err(error) => {
+            let (id, error): (_, &dyn Error) = (message.message_id(), &error);
+            tracing::warn!(message_id = %id, error, "the file of a message that is sent was not stored");
+        }
+    }
+}
+
+/// Stores the bytes of an upload under `key`. `None`: it holds no bytes.
+async fn store_sent_file(
+    deps: &Deps,
+    key: &str,
+    upload: &StoredUpload,
+) -> Result<Option<StoredFile>, FileError> {
+    let Ok(bytes) = STANDARD.decode(&upload.base64) else {
+        return Ok(None);
+    };
+    let found = MediaType::from_file(&bytes, upload.file_name.as_deref());
+    let told = upload.mime_type.split(';').next().unwrap_or_default().trim();
+    let stored = StoredFile {
+        mime_type: found.map_or(told, |found| found.mime_type()).to_owned(),
+        bytes: bytes.len() as u64,
+        sha256: hex::encode(Sha256::digest(&bytes)),
+        refused: None,
+    };
+    let bytes = FileBytes::from_bytes(bytes);
+    deps.queues().put_file(key, &stored.mime_type, bytes).await?;
+    Ok(Some(stored))
+}
+
+/// Promise: what a person answers by the API is marked as read, beside the answer's first attempt.
+///
+/// Test: `tests/kit/tests/use_cases/signatures.rs#what_a_person_answers_by_the_api_is_marked_as_read_and_what_was_before_is_not`.
+pub(crate) struct ReadMarks;
+
+impl BesideSend for ReadMarks {
+    /// Marks nothing unless the message is a person's answer, and the instance is configured so.
+    fn begin<'a>(
+        &self,
+        deps: &'a Deps,
+        bound: &'a InstanceConfig,
+        message: &Outgoing,
+    ) -> Option<BoxFuture<'a, ()>> {
+        let out = &message.out;
+        let is_answer = out.author == Author::Person && out.covers > Ordinal(0) && out.attempts <= 1;
+        if !bound.instance.mark_read || !is_answer {
+            return None;
+        }
+        let (answer, to) = ((message.conversation.clone(), message.ordinal), out.to.clone());
+        Some(Box::pin(mark_answered_messages(deps, bound, answer, to)))
+    }
+}
+
+/// Number of messages before an answer among which those that it answers are looked for.
+const LOOKED_AT: usize = 100;
+
+/// Marks the contact's messages between the answer before `answer` and `answer`. Failures have no effect.
+async fn mark_answered_messages(
+    deps: &Deps,
+    bound: &InstanceConfig,
+    (conversation, answer): (ConversationId, Ordinal),
+    to: ContactAddress,
+) {
+    let read = deps.store().find_with_history(&conversation, LOOKED_AT);
+    let Ok(Some((_, known))) = read.await else {
+        return;
+    };
+    let ids = list_unread_ids(&known, answer);
+    if !ids.is_empty() {
+        deps.providers().mark_messages_read(bound, &to, &ids).await;
+    }
+}
+
+/// Lists the provider's ids of the contact's messages between the answer before `answer` and `answer`, the oldest first. What
+/// answers nothing, such as a client's message or a note that the instance is closed, is no answer.
+fn list_unread_ids(known: &[Message], answer: Ordinal) -> Vec<String> {
+    let before = known.iter().rev().filter(|message| message.ordinal < answer);
+    let answers = |message: &Message| {
+        message.role != Role::User && message.out.as_ref().is_none_or(|out| out.covers > Ordinal(0))
+    };
+    let unread = before.take_while(|message| !answers(message));
+    let mut ids: Vec<String> = unread
+        .filter(|message| message.role == Role::User)
+        .filter_map(|message| message.provider_message_id.clone())
+        .collect();
+    ids.reverse();
+    ids
 }
