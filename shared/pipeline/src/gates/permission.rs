@@ -6,7 +6,7 @@ use crate::hooks::after_commit::{AfterCommit, SendTerms};
 use crate::hooks::send_gate::{GateAnswer, SendGate};
 use crate::steps::attempt_permission::{AttemptPermission, judge_attempt};
 use crate::steps::first_contact::{is_first_contact, may_begin_chat, stop_first_contacts};
-use crate::steps::give_up::{give_up_message, keep_sent_message};
+use crate::steps::give_up::{find_landed_attempt, give_up_message};
 use crate::steps::sending::{PARK_BEYOND, RETRY_SOON, SendContext, StepResult, Stop};
 use crate::steps::verdict::Verdict;
 use async_trait::async_trait;
@@ -239,6 +239,19 @@ impl AfterCommit for IdentityGate {
         Ok(())
     }
 
+    /// Ends the attempt alone: the message was sent to the number, and stays so.
+    async fn end_unsent_message(
+        &self,
+        deps: &Deps,
+        message: &Outgoing,
+        why: &str,
+    ) -> PortResult<Option<WriteOutcome>> {
+        if !message.out.is_identity_attempt() {
+            return Ok(None);
+        }
+        keep_sent_message(deps, message, why).await.map(Some)
+    }
+
     fn set_terms<'a>(
         &self,
         _deps: &'a Deps,
@@ -254,11 +267,31 @@ impl AfterCommit for IdentityGate {
 
 /// Ends the attempt by the linked identity without a request. Returns the stop of the message.
 async fn keep_sent(deps: &Deps, message: &Outgoing, why: &str) -> PortResult<Stop> {
-    let kept = keep_sent_message(deps, message, None, why.to_owned()).await?;
+    let kept = keep_sent_message(deps, message, why).await?;
     Ok(match kept {
         WriteOutcome::Written => Stop::Finished,
         WriteOutcome::Conflict => RETRY_SOON,
     })
+}
+
+/// Ends the attempt by the linked identity: the message counts as sent by the attempt for the number.
+async fn keep_sent_message(deps: &Deps, message: &Outgoing, why: &str) -> PortResult<WriteOutcome> {
+    let landed = find_landed_attempt(message);
+    let mut kept = message.clone();
+    if kept.out.keep_sent(deps.system().now(), why.to_owned()).is_err() {
+        return Ok(WriteOutcome::Conflict);
+    }
+    let record = kept.into_record();
+    let settles = deps.store().settle_message(&record, landed.as_ref(), None, None);
+    let written = settles.await?;
+    if written == WriteOutcome::Written {
+        tracing::info!(
+            ordinal = message.ordinal.0,
+            why,
+            "nothing arrived by the linked identity: it counts as sent to the number"
+        );
+    }
+    Ok(written)
 }
 
 /// Returns what WhatsApp told of the attempt for the number; `None` if it told nothing.

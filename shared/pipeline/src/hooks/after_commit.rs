@@ -9,7 +9,7 @@ use recado_domain::contact::ContactAddress;
 use recado_domain::message::Outgoing;
 use recado_domain::retention::RetentionPeriod;
 use recado_ports::Deps;
-use recado_ports::ports::PortResult;
+use recado_ports::ports::{PortResult, WriteOutcome};
 
 /// Rules for a message after an attempt. The default is that of all messages.
 #[derive(Debug)]
@@ -60,6 +60,16 @@ pub(crate) trait AfterCommit: Send + Sync {
         _message: &Outgoing,
     ) -> PortResult<()> {
         Ok(())
+    }
+
+    /// Ends a message that is not to leave any more, if the feature has an end of its own for it. `None`: it is given up or cancelled.
+    async fn end_unsent_message(
+        &self,
+        _deps: &Deps,
+        _message: &Outgoing,
+        _why: &str,
+    ) -> PortResult<Option<WriteOutcome>> {
+        Ok(None)
     }
 
     /// Changes the terms of a message that has its own.

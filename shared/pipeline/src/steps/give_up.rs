@@ -187,8 +187,8 @@ pub(crate) async fn move_to_dead_letters(deps: &Deps, mut message: Outgoing) -> 
     Ok(false)
 }
 
-/// Gives up an open message for `reason`: marks it as dead, then makes its dead letter. Of a message in its attempt by the linked
-/// identity only that attempt is given up. `false`: another worker changed the message, or its state does not allow this.
+/// Gives up an open message for `reason`: marks it as dead, then makes its dead letter. `false`: another worker changed the message, or
+/// its state does not allow this.
 pub(crate) async fn give_up_message(
     deps: &Deps,
     mut message: Outgoing,
@@ -197,11 +197,6 @@ pub(crate) async fn give_up_message(
 ) -> PortResult<bool> {
     let now = deps.system().now();
     let flight = find_landed_attempt(&message);
-    if message.out.is_identity_attempt() {
-        let why = why.map_or_else(|| reason.to_string(), |why| format!("{reason}: {why}"));
-        let kept = keep_sent_message(deps, &message, flight.as_ref(), why).await?;
-        return Ok(kept == WriteOutcome::Written);
-    }
     if message.out.mark_dead(now, reason, why).is_err() {
         return Ok(false);
     }
@@ -224,7 +219,7 @@ pub(crate) async fn give_up_message(
 
 /// Returns the in-flight note of the running attempt of a message, whose outcome is known now. An attempt of unknown
 /// outcome keeps its note (`None`): the request may still go out, and its echo must not count as typed on the phone.
-fn find_landed_attempt(message: &Outgoing) -> Option<InFlightSend> {
+pub(crate) fn find_landed_attempt(message: &Outgoing) -> Option<InFlightSend> {
     let OutboxState::Sending {
         nonce, claimed_at, ..
     } = &message.out.state
@@ -264,16 +259,12 @@ fn report_dead_letter(dead_letter: &DeadLetter) {
     measure::count_dead_letter(dead_letter);
 }
 
-/// Cancels a queued message that is not to leave any more. No dead letter is made, and nothing follows from it. A message that waits for
-/// its attempt by the linked identity was sent to the number, and stays so.
+/// Cancels a queued message that is not to leave any more. No dead letter is made, and nothing follows from it.
 pub(crate) async fn cancel_message(
     deps: &Deps,
     message: &Outgoing,
     reason: Reason,
 ) -> PortResult<WriteOutcome> {
-    if message.out.is_identity_attempt() {
-        return keep_sent_message(deps, message, None, reason.to_string()).await;
-    }
     let mut cancelled = message.clone();
     if cancelled.out.mark_cancelled(deps.system().now(), reason).is_err() {
         return Ok(WriteOutcome::Conflict);
@@ -284,30 +275,6 @@ pub(crate) async fn cancel_message(
         measure::count_message_end(&message.instance, MessageEnd::Cancelled);
         let maybe_sent = message.out.maybe_sent;
         tracing::info!(ordinal = message.ordinal.0, %reason, maybe_sent, "cancelled: it is not to leave any more");
-    }
-    Ok(written)
-}
-
-/// Ends the attempt by the linked identity: the message counts as sent by the attempt for the number. `landed` is the note of an attempt
-/// whose outcome is known.
-pub(crate) async fn keep_sent_message(
-    deps: &Deps,
-    message: &Outgoing,
-    landed: Option<&InFlightSend>,
-    why: String,
-) -> PortResult<WriteOutcome> {
-    let mut kept = message.clone();
-    if kept.out.keep_sent(deps.system().now(), why.clone()).is_err() {
-        return Ok(WriteOutcome::Conflict);
-    }
-    let record = kept.into_record();
-    let written = deps.store().settle_message(&record, landed, None, None).await?;
-    if written == WriteOutcome::Written {
-        tracing::info!(
-            ordinal = message.ordinal.0,
-            why,
-            "nothing arrived by the linked identity: it counts as sent to the number"
-        );
     }
     Ok(written)
 }

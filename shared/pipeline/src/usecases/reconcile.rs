@@ -26,12 +26,13 @@ use crate::features::{FEATURE_TIMERS, RECONCILE_PASSES};
 use crate::hooks::reconcile_pass::PassMinute;
 use crate::steps::connection::{refresh_connection, release_conversation};
 use crate::steps::enabled_instance::{find_enabled_instance, find_instance_of};
-use crate::steps::give_up::{give_up_message, move_to_dead_letters};
+use crate::steps::give_up::move_to_dead_letters;
 use crate::steps::installation_reading::read_installation;
 use crate::steps::outgoing::list_open_outgoing;
 use crate::steps::overdue_records::{OverdueRecord, list_overdue_records};
 use crate::steps::queue_message::format_error_chain;
 use crate::steps::save_conversation::save_conversation;
+use crate::steps::unsent_message::give_up_unsent_message;
 use crate::steps::{upload, wake_up};
 use automatic_catch_up::catch_up_automatically;
 use dead_queue_collection::collect_dead_queue;
@@ -361,5 +362,5 @@ async fn give_up_expired(deps: &Deps, mut message: Outgoing) -> PortResult<bool>
         }
         return Ok(false);
     }
-    give_up_message(deps, message, Reason::InstanceDisconnected, None).await
+    give_up_unsent_message(deps, message, Reason::InstanceDisconnected, None).await
 }

@@ -4,10 +4,11 @@
 //! deleted, is removed too.
 
 use crate::steps::give_up::{
-    build_message_letter, dead_letter_unreadable, give_up_event, give_up_message, move_to_dead_letters,
-    save_dead_letter, turns_letter_id,
+    build_message_letter, dead_letter_unreadable, give_up_event, move_to_dead_letters, save_dead_letter,
+    turns_letter_id,
 };
 use crate::steps::outgoing::find_outgoing;
+use crate::steps::unsent_message::give_up_unsent_message;
 use crate::steps::wake_up;
 use jiff::{SignedDuration, Timestamp};
 use recado_domain::dead_letter::{
@@ -146,7 +147,7 @@ async fn give_up_queued_message(deps: &Deps, job: &SendJob) -> PortResult<()> {
     };
     let done = match message.out.state {
         OutboxState::Queued => {
-            give_up_message(deps, message, Reason::Poison, Some(GIVEN_UP_BY_QUEUE.to_owned())).await?
+            give_up_unsent_message(deps, message, Reason::Poison, Some(GIVEN_UP_BY_QUEUE.to_owned())).await?
         }
         OutboxState::Dead { .. } if !message.out.copied => move_to_dead_letters(deps, message).await?,
         OutboxState::Dead { at, reason } if reason != Reason::Purged => {

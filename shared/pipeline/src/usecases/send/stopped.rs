@@ -7,9 +7,9 @@ use super::unknown_outcome::settle_if_already_sent;
 use super::{Handled, is_queued_reply};
 use crate::measure::{MessageEnd, count_message_end, count_parked};
 use crate::steps::effects::{describe_done_effects, is_left_by_agent};
-use crate::steps::give_up::{cancel_message, give_up_message};
 use crate::steps::reply_coverage::highest_covered_ordinal;
 use crate::steps::sending::{SendContext, Stop};
+use crate::steps::unsent_message::{cancel_unsent_message, give_up_unsent_message};
 use crate::steps::wake_up;
 use jiff::Timestamp;
 use recado_domain::conversation::{Conversation, ConversationMode};
@@ -49,7 +49,7 @@ pub(super) async fn carry_out(
         Stop::Void => Box::pin(cancel_void_reply(deps, &message)).await,
         Stop::Cancel(reason) => Box::pin(cancel_unwanted(deps, context, &message, reason)).await,
         Stop::GiveUp(reason, why) => {
-            let given_up = Box::pin(give_up_message(deps, message, reason, why)).await?;
+            let given_up = Box::pin(give_up_unsent_message(deps, message, reason, why)).await?;
             Ok(Handled::finished_if(given_up))
         }
     }
@@ -103,7 +103,7 @@ async fn cancel_unwanted(
     {
         return Ok(settled);
     }
-    let cancelled = cancel_message(deps, message, reason).await?;
+    let cancelled = cancel_unsent_message(deps, message, reason).await?;
     Ok(Handled::finished_if(cancelled == WriteOutcome::Written))
 }
 
