@@ -62,7 +62,7 @@ pub(crate) trait AfterCommit: Send + Sync {
         Ok(())
     }
 
-    /// Ends a message that is not to leave any more, if the feature has an end of its own for it. `None`: it is given up or cancelled.
+    /// Ends a message that is not to leave any more, in the feature's own way. `None`: it is given up or cancelled.
     async fn end_unsent_message(
         &self,
         _deps: &Deps,
