@@ -120,7 +120,6 @@ pub(crate) static AFTER_COMMIT: &[&dyn AfterCommit] = &[
     &SentChange,
     &SentFile,
     &IdentityGate,
-    &FirstContactGate,
     &PermissionGate,
     &ConnectionGate,
 ];

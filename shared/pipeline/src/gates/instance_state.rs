@@ -5,13 +5,12 @@
 use crate::hooks::after_commit::AfterCommit;
 use crate::hooks::send_gate::{GateAnswer, SendGate};
 use crate::steps::connection::{end_trial, record_closed, record_refusal};
-use crate::steps::first_contact::{is_first_contact, stop_first_contacts};
+use crate::steps::first_contact::is_first_contact;
 use crate::steps::linked_threads::find_latest_conversation;
 use crate::steps::sending::{RETRY_SOON, SendContext, Stop};
 use crate::steps::verdict::Verdict;
 use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
-use recado_domain::config::InstanceConfig;
 use recado_domain::instance::{ConnectionStatus, InstanceChange, InstanceState};
 use recado_domain::message::Outgoing;
 use recado_domain::millis::add_duration;
@@ -194,19 +193,6 @@ impl SendGate for FirstContactGate {
         }
         // Not `not_before`: once the person writes, the message goes on at once, before what answers the person.
         Err(Stop::Postpone(until))
-    }
-}
-
-#[async_trait]
-impl AfterCommit for FirstContactGate {
-    /// Stops the first contacts of the instance whose new chat was refused.
-    async fn new_chat_was_refused(
-        &self,
-        deps: &Deps,
-        bound: &InstanceConfig,
-        message: &Outgoing,
-    ) -> PortResult<()> {
-        stop_first_contacts(deps, &bound.instance.id, message).await
     }
 }
 

@@ -52,16 +52,6 @@ pub(crate) trait AfterCommit: Send + Sync {
         Ok(())
     }
 
-    /// Does what follows where the provider refused to begin a chat, before the message is given up.
-    async fn new_chat_was_refused(
-        &self,
-        _deps: &Deps,
-        _bound: &InstanceConfig,
-        _message: &Outgoing,
-    ) -> PortResult<()> {
-        Ok(())
-    }
-
     /// Ends a message that is not to leave any more, in the feature's own way. `None`: it is given up or cancelled.
     async fn end_unsent_message(
         &self,

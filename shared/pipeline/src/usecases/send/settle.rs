@@ -5,6 +5,7 @@ use crate::features::AFTER_COMMIT;
 use crate::hooks::after_commit::SendTerms;
 use crate::measure::{count_provider_error, count_retry, record_sent_message};
 use crate::steps::connection::{record_closed, record_refusal};
+use crate::steps::first_contact::stop_first_contacts;
 use crate::steps::sending::{PARK_BEYOND, RETRY_SOON, SendContext, StepResult, Stop};
 use crate::steps::verdict::Verdict;
 use jiff::SignedDuration;
@@ -80,9 +81,7 @@ pub(super) async fn settle_outcome(
             Err(Box::pin(settle_refused(deps, context, message, flight, refusal)).await?)
         }
         SendOutcome::NewChatRefused { why } => {
-            for feature in AFTER_COMMIT {
-                feature.new_chat_was_refused(deps, context.bound, message).await?;
-            }
+            Box::pin(stop_first_contacts(deps, instance, message)).await?;
             Err(Stop::GiveUp(Reason::WhatsappPermanentError, Some(why)))
         }
         SendOutcome::Permanent { reason, why } => Err(Stop::GiveUp(reason, Some(why))),

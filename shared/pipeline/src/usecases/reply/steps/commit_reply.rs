@@ -23,7 +23,6 @@ use recado_ports::Deps;
 use recado_ports::ports::{PortResult, WriteOutcome};
 use recado_ports::retry_write::{WriteAttempt, repeat_lost_write, retry_lost_write};
 use recado_ports::step_commit::{ReplyWrite, StepCommit, StepJob, StepOutcome, StepRecords};
-use recado_ports::table::Write;
 use std::time::Duration;
 
 /// Returns the time before which the reply of a turn that begins now does not leave. A rule may have let the draft begin earlier, since the
@@ -127,34 +126,16 @@ async fn try_to_commit_reply(
         return Ok(WriteAttempt::Done(()));
     }
     let conversation = read_again(deps, &before.id).await?;
-    if let Some(end) = find_end_after_lost_commit(deps, turn, &conversation).await? {
-        Box::pin(release_lease(deps, conversation, (draft, unsent), true)).await?;
-        return Err(end.into());
-    }
-    Ok(WriteAttempt::Lost(conversation))
-}
-
-/// Returns the end of the turn if a check lets its reply be drafted anew after a lost commit.
-async fn find_end_after_lost_commit(
-    deps: &Deps,
-    turn: &LeasedTurn<'_>,
-    conversation: &Conversation,
-) -> PortResult<Option<TurnEnd>> {
     for check in REPLY_CHECKS {
-        if let Some(end) = check.find_end_after_lost_commit(deps, turn, conversation).await? {
-            return Ok(Some(end));
+        if let Some(end) = check
+            .find_end_after_lost_commit(deps, turn, &conversation)
+            .await?
+        {
+            Box::pin(release_lease(deps, conversation, (draft, unsent), true)).await?;
+            return Err(end.into());
         }
     }
-    Ok(None)
-}
-
-/// Returns the writes beside the reply that the checks require. `None`: the commit is lost already.
-fn list_commit_conditions(turn: &LeasedTurn<'_>) -> Option<Vec<Write>> {
-    let mut beside = Vec::new();
-    for check in REPLY_CHECKS {
-        beside.extend(check.list_commit_conditions(turn)?);
-    }
-    Some(beside)
+    Ok(WriteAttempt::Lost(conversation))
 }
 
 async fn read_again(deps: &Deps, id: &ConversationId) -> Result<Conversation, TurnStop> {
@@ -162,7 +143,7 @@ async fn read_again(deps: &Deps, id: &ConversationId) -> Result<Conversation, Tu
     found.ok_or_else(|| TurnEnd::NoConversation.into())
 }
 
-/// Commits the reply beside what the checks require, with its jobs.
+/// Commits the reply beside the writes that the checks require, with its jobs. A check may know that the commit is lost already.
 async fn save_reply(
     deps: &Deps,
     ready: &ReadyReply<'_>,
@@ -170,9 +151,13 @@ async fn save_reply(
     parts: &[Message],
 ) -> PortResult<StepOutcome> {
     let (job, draft) = (ready.turn.job, &ready.turn.draft);
-    let Some(beside) = list_commit_conditions(ready.turn) else {
-        return Ok(StepOutcome::Conflict);
-    };
+    let mut beside = Vec::new();
+    for check in REPLY_CHECKS {
+        let Some(writes) = check.list_commit_conditions(ready.turn) else {
+            return Ok(StepOutcome::Conflict);
+        };
+        beside.extend(writes);
+    }
     // The sender handles earlier open messages first, so a send job for the last part is enough.
     let send = parts.last().map(|last| {
         let send = wake_up::build_send(last, &job.correlation);
