@@ -71,8 +71,9 @@ def deploy(arguments, config, stack):
     parameters = config.parameters
     if config.settings:
         parameters["Settings"] = join_settings(parameters.get("Settings", kept.get("Settings", "")), config.settings)
-    refuse_what_cannot_be(defaults() | kept | parameters, stack)
-    architecture = parameters.setdefault("Architecture", kept.get("Architecture") or defaults()["Architecture"])
+    known = defaults()
+    refuse_what_cannot_be(known | {name: value for name, value in kept.items() if name in known} | parameters, stack)
+    architecture = parameters.setdefault("Architecture", kept.get("Architecture") or known["Architecture"])
     if parameters.get("GradualDeployment", kept.get("GradualDeployment")):
         parameters.setdefault("Release", time.strftime("%Y%m%d-%H%M%S", time.gmtime()))
     if not arguments.no_build:
@@ -95,11 +96,18 @@ def defaults():
 
 def refuse_what_cannot_be(parameters, stack):
     """Ends, before anything is built, if the deployment could not succeed or its functions could not work."""
-    problems = [*wrong_settings(parameters["Settings"]), *wrong_regions(parameters, stack), *large_environments(parameters, stack)]
+    problems = [*unknown_parameters(parameters), *wrong_settings(parameters["Settings"]), *wrong_regions(parameters, stack)]
+    problems += large_environments(parameters, stack)
     _, problem = look_at_concurrency(stack, parameters)
     problems += [problem] if problem else []
     if problems:
         sys.exit("nothing was deployed:\n" + "\n".join(f"  {problem}" for problem in problems))
+
+
+def unknown_parameters(parameters):
+    """`sam` passes over them without a word."""
+    for name in sorted(parameters.keys() - defaults().keys()):
+        yield f"{name} is no parameter of template.yaml"
 
 
 def wrong_settings(record):

@@ -67,9 +67,6 @@ def parse_arguments():
     deploy_command.add_argument("--account", default=ACCOUNT, help="12 digits; each is a world of its own")
     deploy_command.add_argument("--stack", default=STACK, help="name of the stack")
     deploy_command.add_argument("--parameter", action="append", default=[], metavar="KEY=VALUE")
-    deploy_command.add_argument(
-        "--s3-vectors", metavar="URL", help="a stand-in for S3 Vectors, which the emulator does not know"
-    )
     deploy_command.add_argument("--project", type=Path, default=ROOT, help="directory of template.yaml")
     deploy_command.add_argument("--outputs", type=Path, default=STATE / "outputs.json")
     return parser.parse_args()
@@ -226,10 +223,6 @@ def deploy(arguments):
     repeat_concurrency_as_number(arguments)
     allow_plain_http(arguments, outputs["BucketName"])
     outputs["PushUrl"] = point_push_here(arguments, outputs["PushUrl"])
-    if arguments.s3_vectors:
-        # Those that search vectors or change them.
-        variables = {"AWS_ENDPOINT_URL_S3VECTORS": arguments.s3_vectors}
-        change_variables(arguments, ("api", "deferred-reply"), variables)
     outputs = json.dumps(describe(arguments, outputs), indent=2)
     arguments.outputs.write_text(outputs + "\n")
     print(outputs)

@@ -1,6 +1,6 @@
 //! Lists the contract's cases, so that a test runner names each: every `pub async fn` of a file in `src/contract`.
 //!
-//! The list is written as the macros `store_contract!`, `queues_contract!` and `vectors_contract!`, which `src/contract.rs` includes.
+//! The list is written as the macros `store_contract!` and `queues_contract!`, which `src/contract.rs` includes.
 
 use std::error::Error;
 use std::fmt::Write;
@@ -10,8 +10,6 @@ use std::{env, fs};
 const FOLDER: &str = "src/contract";
 /// The files whose cases are about the queues.
 const QUEUES: [&str; 4] = ["dead_queues", "files", "joint_writes", "payloads"];
-/// The files whose cases are about the store of vectors.
-const VECTORS: [&str; 1] = ["vector_store"];
 
 fn main() -> Result<(), Box<dyn Error>> {
     println!("cargo::rerun-if-changed={FOLDER}");
@@ -19,7 +17,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         .map(|entry| entry.map(|entry| entry.path()))
         .collect::<Result<Vec<_>, _>>()?;
     files.sort();
-    let (mut store, mut queues, mut vectors) = (String::new(), String::new(), String::new());
+    let (mut store, mut queues) = (String::new(), String::new());
     for file in files {
         let name = file
             .file_stem()
@@ -31,18 +29,12 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
         let list = if QUEUES.contains(&name) {
             &mut queues
-        } else if VECTORS.contains(&name) {
-            &mut vectors
         } else {
             &mut store
         };
         write!(list, "{name} {{ {cases} }}\n            ")?;
     }
-    let lists = [
-        ("store_contract", store),
-        ("queues_contract", queues),
-        ("vectors_contract", vectors),
-    ];
+    let lists = [("store_contract", store), ("queues_contract", queues)];
     let macros = lists.map(|(name, cases)| write_macro(name, &cases)).concat();
     let path = Path::new(&env::var("OUT_DIR")?).join("contract_cases.rs");
     Ok(fs::write(path, macros)?)

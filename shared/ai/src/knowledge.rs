@@ -42,8 +42,7 @@ pub(crate) async fn search_index(
 ) -> Option<FoundBlocks> {
     let index = shelf.find_index(name)?;
     let (text, vector) = (question.text.to_owned(), question.vector.map(<[f32]>::to_vec));
-    let stored = question.stored.to_vec();
-    let search = move || index.find_shown_blocks(&text, vector.as_deref(), &stored, limit);
+    let search = move || index.find_shown_blocks(&text, vector.as_deref(), limit);
     let found = tokio::task::spawn_blocking(search).await;
     Some(found.unwrap_or_default())
 }
@@ -55,7 +54,6 @@ pub(crate) fn find_index_vectors(shelf: &KnowledgeShelf, name: &SnapshotName) ->
     Some(KnownVectors {
         model: vectors.model.clone(),
         dimensions: vectors.rows.count_dimensions(),
-        has_stored: !vectors.stored.is_empty(),
     })
 }
 

@@ -8,7 +8,6 @@ use aws_config::{BehaviorVersion, SdkConfig};
 use aws_smithy_http_client::Builder;
 use aws_smithy_http_client::tls::Provider;
 use aws_smithy_http_client::tls::rustls_provider::CryptoMode;
-use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 /// One client per service.
@@ -28,9 +27,6 @@ pub struct Clients {
     pub secrets: aws_sdk_secretsmanager::Client,
     /// The configuration that the clients share, for a client that only some builds have.
     pub shared: SdkConfig,
-    /// S3 Vectors, if it was asked for.
-    s3vectors: Arc<OnceLock<aws_sdk_s3vectors::Client>>,
-    log_requests: bool,
 }
 
 /// Returns the time-outs of most requests. A request to AWS takes milliseconds. A slower one is given up while the
@@ -94,17 +90,7 @@ impl Clients {
             ssm: build_client!(aws_sdk_ssm, shared, log_requests,),
             secrets: build_client!(aws_sdk_secretsmanager, shared, log_requests,),
             shared: shared.clone(),
-            s3vectors: Arc::default(),
-            log_requests,
         }
-    }
-
-    /// Returns the client of S3 Vectors: the vectors for which snapshots have no room. It is made when it is first asked for, since most
-    /// processes never do.
-    pub fn open_s3_vectors(&self) -> &aws_sdk_s3vectors::Client {
-        self.s3vectors.get_or_init(|| {
-            build_client!(aws_sdk_s3vectors, &self.shared, self.log_requests, .timeout_config(body_timeouts()))
-        })
     }
 }
 

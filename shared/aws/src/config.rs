@@ -12,8 +12,6 @@ pub struct AwsConfig {
     pub table: Option<String>,
     /// `RECADO_BUCKET`: the bucket's name.
     pub bucket: Option<String>,
-    /// `RECADO_VECTOR_BUCKET`: name of the vector bucket of S3 Vectors. Without it there is no store of vectors.
-    pub vector_bucket: Option<String>,
     /// `RECADO_INBOUND_QUEUE_URL`: the queue of events.
     pub inbound_queue_url: Option<String>,
     /// `RECADO_TURNS_QUEUE_URL`: the queue of turns.
@@ -44,8 +42,6 @@ pub mod variable {
     pub const TABLE: &str = "RECADO_TABLE";
     /// The bucket's name.
     pub const BUCKET: &str = "RECADO_BUCKET";
-    /// The vector bucket's name.
-    pub const VECTOR_BUCKET: &str = "RECADO_VECTOR_BUCKET";
     /// The queue of events.
     pub const INBOUND_QUEUE: &str = "RECADO_INBOUND_QUEUE_URL";
     /// The queue of turns.
@@ -88,7 +84,6 @@ impl AwsConfig {
         Self {
             table: get(variable::TABLE),
             bucket: get(variable::BUCKET),
-            vector_bucket: get(variable::VECTOR_BUCKET),
             inbound_queue_url: get(variable::INBOUND_QUEUE),
             turns_queue_url: get(variable::TURNS_QUEUE),
             outbound_queue_url: get(variable::OUTBOUND_QUEUE),

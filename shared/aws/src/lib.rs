@@ -1,5 +1,5 @@
 //! Recado's ports on AWS: records on `DynamoDB`, queues on SQS, the schedule on `EventBridge` Scheduler, large bodies
-//! on S3, vectors on S3 Vectors, secrets in Parameter Store and Secrets Manager, news to open web sockets by API Gateway.
+//! on S3, secrets in Parameter Store and Secrets Manager, news to open web sockets by API Gateway.
 //!
 //! The feature `services` (default) holds everything but the store.
 //!

@@ -1,4 +1,4 @@
-//! Queues on SQS, schedules on `EventBridge` Scheduler, large bodies on S3, vectors on S3 Vectors.
+//! Queues on SQS, schedules on `EventBridge` Scheduler, large bodies on S3.
 
 mod batches;
 mod dead_letters;
@@ -6,7 +6,6 @@ mod endpoint_jobs;
 mod files;
 mod message_body;
 mod schedule;
-mod vectors;
 
 use crate::clients::Clients;
 use crate::config::{AwsConfig, require_setting, variable};

@@ -6,7 +6,6 @@
 mod found;
 mod snapshot;
 mod split;
-mod stored;
 mod text;
 mod used;
 mod vectors;
@@ -15,7 +14,6 @@ pub use found::{FoundBlock, FoundBlocks, SearchWay, VectorGap};
 pub use snapshot::embedding::write_embedded_text;
 pub use snapshot::{KnowledgeSnapshot, SnapshotError};
 pub use split::{SplitBlock, SplitDocument};
-pub use stored::{NearVector, StoredVector, VectorIndexName, VectorKey, VectorPut, VectorRoom};
 pub use text::{NOTHING_FOUND, first_block_text, fits_whole, render_knowledge, render_texts_of_blocks};
 pub use used::{KnowledgeGap, TurnKnowledge, UsedBlock};
 pub use vectors::{MadeVectors, OtherDimension, SnapshotVectors, VectorRows, normalize_length};
@@ -194,9 +192,6 @@ pub struct AgentKnowledge {
     /// Other snapshots whose files may exist. Each is named before its file is written, so that none is forgotten.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub spare: Vec<SpareSnapshot>,
-    /// Indexes of a store of vectors that may exist. Each is named before anything is put into it, and until the agent is removed.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub vector_indexes: Vec<VectorIndexName>,
 }
 
 impl AgentKnowledge {
@@ -211,7 +206,6 @@ impl AgentKnowledge {
             sources: 0,
             blocks: 0,
             spare: Vec::new(),
-            vector_indexes: Vec::new(),
         }
     }
 
@@ -234,13 +228,6 @@ impl AgentKnowledge {
             since: now,
             replaced: false,
         });
-    }
-
-    /// Names an index of a store of vectors into which a change is about to put some.
-    pub fn note_vector_index(&mut self, index: VectorIndexName) {
-        if !self.vector_indexes.contains(&index) {
-            self.vector_indexes.push(index);
-        }
     }
 
     /// Makes a written snapshot the present one. `false`, and nothing changes: another writer was faster.

@@ -5,7 +5,7 @@ use crate::database_threads::lock_unpoisoned;
 use crate::stored_files::{OpenedFile, PIECE, UnfinishedFile};
 use async_trait::async_trait;
 use futures::stream::{self, StreamExt};
-use recado_ports::ports::{FileBytes, FileError, Files, PortResult, VectorStore};
+use recado_ports::ports::{FileBytes, FileError, Files, PortResult};
 use std::sync::{Arc, Mutex};
 
 impl Embedded {
@@ -62,7 +62,3 @@ impl Files for Embedded {
         self.run_read("delete_file", deletes).await
     }
 }
-
-/// On one machine all vectors stand in the snapshots.
-#[async_trait]
-impl VectorStore for Embedded {}

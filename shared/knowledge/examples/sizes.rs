@@ -7,7 +7,7 @@
 use recado_domain::Timestamp;
 use recado_domain::ids::AgentId;
 use recado_domain::knowledge::{
-    KnowledgeBlock, KnowledgeLimits, KnowledgeSnapshot, KnowledgeSource, MadeVectors, SourceId, VectorRoom,
+    KnowledgeBlock, KnowledgeLimits, KnowledgeSnapshot, KnowledgeSource, MadeVectors, SourceId,
 };
 use recado_knowledge::{KnowledgeIndex, SplitSettings, analyze_document, search_vector_rows};
 use std::collections::BTreeSet;
@@ -241,7 +241,7 @@ fn measure_size(blocks: usize, dice: &mut Dice) -> Result<(), Box<dyn Error>> {
         vectors.push(vector);
     }
     snapshot
-        .add_made_vectors(&made, VectorRoom::of_bytes(LIMITS.vector_bytes()))
+        .add_made_vectors(&made, LIMITS.vector_bytes())
         .map_err(|gap| format!("the vectors do not fit: {}", gap.as_str()))?;
     drop(made);
     let index = measure_load("words and vectors", &snapshot)?;

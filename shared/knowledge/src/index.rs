@@ -1,10 +1,9 @@
 //! The index of one snapshot: the blocks that answer a question, by words and by vectors.
 
 use crate::analysis::renew_analysis;
-use crate::{BlockLanguage, Found, LexicalIndex, join_both_ways, keep_best_blocks, search_vector_rows};
+use crate::{BlockLanguage, Found, LexicalIndex, join_both_ways, search_vector_rows};
 use recado_domain::knowledge::{
-    FoundBlock, FoundBlocks, KnowledgeSnapshot, NearVector, SnapshotError, SnapshotVectors, SourceId,
-    VectorKey, fits_whole,
+    FoundBlock, FoundBlocks, KnowledgeSnapshot, SnapshotError, SnapshotVectors, SourceId, fits_whole,
 };
 use std::collections::{HashMap, HashSet};
 
@@ -17,8 +16,6 @@ pub struct KnowledgeIndex {
     snapshot: KnowledgeSnapshot,
     titles: HashMap<SourceId, String>,
     words: LexicalIndex,
-    /// The blocks whose vectors stand in a store, sorted by their keys.
-    stored: Vec<(VectorKey, u32)>,
     /// The blocks are so short that a model is shown all of them.
     is_small: bool,
     /// Size of the snapshot's file.
@@ -52,8 +49,6 @@ impl KnowledgeIndex {
             .flat_map(|source| &source.words)
             .map(String::as_str);
         let words = LexicalIndex::of_analyzed(blocks, words);
-        let mut stored = snapshot.list_stored_blocks();
-        stored.sort_unstable();
         let shown = snapshot.blocks.iter().map(|block| {
             let title = titles.get(&block.source).map_or("", String::as_str);
             (title, block.place.as_str(), block.text.as_str())
@@ -70,7 +65,6 @@ impl KnowledgeIndex {
             snapshot,
             titles,
             words,
-            stored,
             is_small,
             bytes: bytes.len(),
         })
@@ -84,37 +78,19 @@ impl KnowledgeIndex {
     /// Returns the blocks that answer a question best, the best first. By words alone it finds none if no word of the question stands
     /// in a block. With the question's vector, the ranks by words and by vectors are joined.
     pub fn search(&self, question: &str, vector: Option<&[f32]>, limit: usize) -> Vec<FoundBlock> {
-        self.search_with_stored(question, vector, &[], limit)
-    }
-
-    /// Does the same with the vectors of a store that are nearest to the question's. Those of no block of this snapshot count for
-    /// nothing: another snapshot has them.
-    pub fn search_with_stored(
-        &self,
-        question: &str,
-        vector: Option<&[f32]>,
-        stored: &[NearVector],
-        limit: usize,
-    ) -> Vec<FoundBlock> {
-        self.describe_ranked(&self.rank_blocks(question, vector, stored, limit))
+        self.describe_ranked(&self.rank_blocks(question, vector, limit))
     }
 
     /// Does the same for a model, which is shown all blocks if they are short: those that are found, then the rest.
-    pub fn find_shown_blocks(
-        &self,
-        question: &str,
-        vector: Option<&[f32]>,
-        stored: &[NearVector],
-        limit: usize,
-    ) -> FoundBlocks {
+    pub fn find_shown_blocks(&self, question: &str, vector: Option<&[f32]>, limit: usize) -> FoundBlocks {
         if !self.is_small {
             return FoundBlocks {
-                blocks: self.search_with_stored(question, vector, stored, limit),
+                blocks: self.search(question, vector, limit),
                 ..FoundBlocks::default()
             };
         }
         let all = self.snapshot.blocks.len();
-        let ranked = self.rank_blocks(question, vector, stored, all);
+        let ranked = self.rank_blocks(question, vector, all);
         let found: HashSet<usize> = ranked.best.iter().map(|found| found.block).collect();
         let rest = (0..all).filter(|block| !found.contains(block));
         let rest = rest.filter_map(|block| self.describe_found(Found { block, score: 0.0 }, &[], &[]));
@@ -126,14 +102,8 @@ impl KnowledgeIndex {
         }
     }
 
-    fn rank_blocks(
-        &self,
-        question: &str,
-        vector: Option<&[f32]>,
-        stored: &[NearVector],
-        limit: usize,
-    ) -> RankedBlocks {
-        let near = vector.and_then(|vector| self.find_near_blocks(vector, stored, limit.max(JOINED_MIN)));
+    fn rank_blocks(&self, question: &str, vector: Option<&[f32]>, limit: usize) -> RankedBlocks {
+        let near = vector.and_then(|vector| self.find_near_blocks(vector, limit.max(JOINED_MIN)));
         let Some(near) = near else {
             let words = self.words.search(question, limit);
             return RankedBlocks {
@@ -157,7 +127,7 @@ impl KnowledgeIndex {
     }
 
     /// Returns the blocks that are nearest to a vector; `None` if the snapshot has no vectors of its dimensions.
-    fn find_near_blocks(&self, vector: &[f32], stored: &[NearVector], limit: usize) -> Option<Vec<Found>> {
+    fn find_near_blocks(&self, vector: &[f32], limit: usize) -> Option<Vec<Found>> {
         let vectors = self.find_block_vectors()?;
         let found = search_vector_rows(&vectors.rows, vector, limit).ok()?;
         let as_block = |found: Found| {
@@ -165,24 +135,7 @@ impl KnowledgeIndex {
             let block = usize::try_from(*block).ok()?;
             Some(Found { block, ..found })
         };
-        let inside = found.into_iter().filter_map(as_block);
-        let stored = stored.iter().flat_map(|near| self.list_blocks_of(near));
-        Some(keep_best_blocks(inside.chain(stored).collect(), limit))
-    }
-
-    /// Returns the blocks to which a vector of a store belongs, with its cosine.
-    fn list_blocks_of(&self, near: &NearVector) -> impl Iterator<Item = Found> {
-        let (key, score) = (near.key, near.cosine);
-        let first = self.stored.partition_point(|(known, _)| *known < key);
-        let same = self
-            .stored
-            .iter()
-            .skip(first)
-            .take_while(move |(known, _)| *known == key);
-        same.filter_map(move |(_, block)| {
-            let block = usize::try_from(*block).ok()?;
-            Some(Found { block, score })
-        })
+        Some(found.into_iter().filter_map(as_block).collect())
     }
 
     fn describe_found(&self, found: Found, words: &[Found], near: &[Found]) -> Option<FoundBlock> {

@@ -32,9 +32,6 @@ pub const TRANSCRIPTION_KEYS: Names = &[recado_ai::TRANSCRIPTION_KEY];
 /// The key of the server with an embedding model.
 pub const EMBEDDINGS_KEYS: Names = &[recado_ai::EMBEDDINGS_KEY];
 
-/// The store of vectors for which snapshots of documents have no room.
-pub const VECTORS: Names = &[variable::VECTOR_BUCKET];
-
 /// The operators' token, the URL that is shown, and the origin from which browsers read files.
 pub const OPERATORS: Names = &[
     "RECADO_TOKEN_SECRET_ARN",
@@ -234,7 +231,7 @@ pub const DEFERRED_REPLY: FunctionNeeds = FunctionNeeds {
         variable::BUCKET,
         variable::PARAMETER_PREFIX,
     ],
-    read: &[PROVIDERS, VECTORS],
+    read: &[PROVIDERS],
     own_secrets: &[PROVIDER_KEYS, MODEL_KEYS, TRANSCRIPTION_KEYS, EMBEDDINGS_KEYS],
     // A reply is committed only beside the journal that its draft knew.
     actions: CHECKING_ACTIONS,
@@ -292,7 +289,7 @@ pub const API: FunctionNeeds = FunctionNeeds {
         variable::BUCKET,
         variable::PARAMETER_PREFIX,
     ],
-    read: &[MASTER, PROVIDERS, VECTORS, OPERATORS, PUSH],
+    read: &[MASTER, PROVIDERS, OPERATORS, PUSH],
     own_secrets: &[PROOFS, PROVIDER_KEYS, EMBEDDINGS_KEYS],
     actions: RECORD_ACTIONS,
     indexes: &["lists", "open", "trace", "tenants", "active"],

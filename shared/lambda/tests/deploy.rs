@@ -170,6 +170,7 @@ fn what_cannot_be_is_said_before_anything_is_built() {
     let wrong = json!({
         "Settings": "RECADO_TURN_MESSAGES=400;RECADO_TURN_MESAGES=40;RECADO_REWRITE=often",
         "AlarmTopicArn": "arn:aws:sns:us-east-1:123456789012:on-call",
+        "VectorBucket": "recado-vectors",
         "OtlpHeaders": "\"".repeat(2000),
         "OtlpEndpoint": "https://traces.example",
     });
@@ -179,6 +180,7 @@ fn what_cannot_be_is_said_before_anything_is_built() {
         "RECADO_TURN_MESAGES is no setting",
         "RECADO_REWRITE=often: must be model or rules or off",
         "AlarmTopicArn is in us-east-1, and the stack goes to sa-east-1",
+        "VectorBucket is no parameter of template.yaml",
         "the environment of Poster would have",
     ] {
         assert!(refused.as_str().unwrap().contains(told), "{told}: {refused}");
@@ -195,7 +197,6 @@ fn the_longest_names_leave_room_in_each_environment() {
     let names = json!({
         "ParameterPrefix": format!("/{}/", "p".repeat(38)),
         "SocialTopicArn": format!("arn:aws-us-gov:sns:ap-northeast-1:123456789012:{}", "t".repeat(256)),
-        "VectorBucket": "v".repeat(63),
         "DomainName": "d".repeat(253),
     });
     let sizes = measure(&names);

@@ -41,7 +41,6 @@ mod system;
 mod tool_failure;
 mod tools;
 mod transcriber;
-mod vector_store;
 
 pub use crate::page::{Page, PageRequest};
 pub use crate::port_error::{PortError, PortResult, RECORD_BYTES_MAX};
@@ -87,7 +86,6 @@ pub use system::System;
 pub use tool_failure::ToolFailure;
 pub use tools::{EventLook, ToolLimits, Tools};
 pub use transcriber::{Recording, RecordingUse, Transcriber, Transcript, TranscriptionError};
-pub use vector_store::{NEAREST_MAX, VectorStore};
 
 /// Joins ports into one, which everything has that has all of them.
 macro_rules! join_ports {
@@ -116,11 +114,8 @@ join_ports!(
 );
 
 join_ports!(
-    /// The queues, the schedule, and the stores of large bodies, files and vectors.
-    QueuePorts: Queues
-        + DeadLetterQueues
-        + Files
-        + VectorStore
+    /// The queues, the schedule, and the stores of large bodies and files.
+    QueuePorts: Queues + DeadLetterQueues + Files
 );
 
 join_ports!(

@@ -1,6 +1,6 @@
 //! What every backend must do: each sentence of the ports' documentation as a test, written once.
 //!
-//! A backend runs all of it with `store_contract!(make)`, `queues_contract!(make)` and `vectors_contract!(make)`. `make` is an async function, or a
+//! A backend runs all of it with `store_contract!(make)` and `queues_contract!(make)`. `make` is an async function, or a
 //! closure that returns a future, without arguments. It returns the store (or the queues): a new one each time, or a
 //! handle to one that all cases share. The store has the kinds of [`crate::own_kinds::list_all_kinds`]. A second argument, an async function, is called with the store after each case. The calling crate needs `tokio` with `macros`, `rt` and `time`. Each `pub async fn`
 //! of a file in this folder is a case: `build.rs` lists them, so none can be forgotten.
@@ -71,7 +71,6 @@ pub mod turn_places;
 pub mod typing;
 pub mod unacknowledged;
 pub mod usage;
-pub mod vector_store;
 pub mod waiting;
 pub mod webhook_records;
 pub mod yielding;

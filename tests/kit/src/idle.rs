@@ -17,7 +17,7 @@ use recado_ports::ports::{
     AcceptedEmail, ConnectionAnswer, DeadLetterQueues, DeadQueueMessage, DocumentReader, EmailError,
     EmailSenders, Embedder, FileBytes, FileError, Files, HistoryError, HistoryPage, HistorySpan,
     InboundEntry, KnowledgeLibrary, Llm, LlmError, LlmReply, LlmRequest, OutboundEntry, OutgoingMessage,
-    PortResult, Providers, Queues, SendEvidence, SendOutcome, Tools, Transcriber, VectorStore,
+    PortResult, Providers, Queues, SendEvidence, SendOutcome, Tools, Transcriber,
 };
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -118,9 +118,6 @@ impl Files for Idle {
         Ok(())
     }
 }
-
-#[async_trait]
-impl VectorStore for Idle {}
 
 #[async_trait]
 impl DeadLetterQueues for Idle {

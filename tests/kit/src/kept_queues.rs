@@ -1,16 +1,14 @@
-//! Queues, large bodies, files and vectors in memory, which keep what comes as SQS and S3 do, and a point at which their caller is
+//! Queues, large bodies and files in memory, which keep what comes as SQS and S3 do, and a point at which their caller is
 //! killed.
 
-use crate::kept_vectors::KeptVectors;
 use async_trait::async_trait;
 use jiff::Timestamp;
 use recado_domain::dead_letter::{DeadLetter, QueueName, RedrivenLetter};
 use recado_domain::ids::TokenName;
-use recado_domain::knowledge::{NearVector, VectorIndexName, VectorKey};
 use recado_domain::wake_up::TurnsJob;
 use recado_ports::ports::{
     DeadLetterQueues, DeadQueueMessage, FileBytes, FileError, Files, InboundEntry, OutboundEntry, PortResult,
-    Queues, System, VectorStore,
+    Queues, System,
 };
 use serde::Serialize;
 use serde_json::Value;
@@ -87,8 +85,6 @@ pub struct KeptQueues<A> {
     clock: A,
     before: KillPoint,
     after: KillPoint,
-    /// The store of vectors, of whose requests none is a step. There is none at first.
-    pub vectors: KeptVectors,
 }
 
 impl<A: System> KeptQueues<A> {
@@ -99,7 +95,6 @@ impl<A: System> KeptQueues<A> {
             clock,
             before,
             after,
-            vectors: KeptVectors::default(),
         }
     }
 
@@ -215,38 +210,6 @@ impl<A: System> Files for KeptQueues<A> {
     async fn delete_file(&self, key: &str) -> PortResult<()> {
         self.change(|kept| kept.files.remove(key)).await;
         Ok(())
-    }
-}
-
-#[async_trait]
-impl<A: System> VectorStore for KeptQueues<A> {
-    fn has_vector_store(&self) -> bool {
-        self.vectors.has_vector_store()
-    }
-
-    async fn put_vectors(
-        &self,
-        index: &VectorIndexName,
-        vectors: &[(VectorKey, Vec<f32>)],
-    ) -> PortResult<()> {
-        self.vectors.put_vectors(index, vectors).await
-    }
-
-    async fn find_nearest(
-        &self,
-        index: &VectorIndexName,
-        question: &[f32],
-        limit: usize,
-    ) -> PortResult<Vec<NearVector>> {
-        self.vectors.find_nearest(index, question, limit).await
-    }
-
-    async fn delete_vectors(&self, index: &VectorIndexName, keys: &[VectorKey]) -> PortResult<()> {
-        self.vectors.delete_vectors(index, keys).await
-    }
-
-    async fn delete_vector_index(&self, index: &VectorIndexName) -> PortResult<()> {
-        self.vectors.delete_vector_index(index).await
     }
 }
 

@@ -7,7 +7,7 @@
 //! providers post. [`soak`] puts a running `recado` under load and faults, and [`audit`] says whether all that came in
 //! was answered once; [`chance`] is where their dice come from. [`emf`] reads the
 //! metrics in the log of a function. [`any_cursor`] asks every list at any cursor. [`text_library`] splits and searches documents. [`ports`] helps to call ports and to wrap them; [`stored_file`] stores
-//! the file of a message, [`stored_effect`] what a tool did, [`stored_guest`] a guest, [`stored_batch`] a batch of invitations, [`sample_records`] a record of each kind, [`service_requests`] are requests of an earlier service, [`kept_queues`] are queues and files in memory, [`kept_vectors`] a store of vectors, and
+//! the file of a message, [`stored_effect`] what a tool did, [`stored_guest`] a guest, [`stored_batch`] a batch of invitations, [`sample_records`] a record of each kind, [`service_requests`] are requests of an earlier service, [`kept_queues`] are queues and files in memory, and
 //! [`kept_answers`] compares what an earlier program answered.
 
 #![expect(
@@ -31,7 +31,6 @@ pub mod expiry_story;
 pub mod idle;
 pub mod kept_answers;
 pub mod kept_queues;
-pub mod kept_vectors;
 pub mod moved_records;
 pub mod own_kinds;
 pub mod pdf_files;

@@ -1,5 +1,5 @@
-//! Stand-ins for the servers outside: Evolution API, Meta's Graph API, 360dialog, Anthropic's Messages API, Google Calendar,
-//! S3 Vectors, over real HTTP on loopback.
+//! Stand-ins for the servers outside: Evolution API, Meta's Graph API, 360dialog, Anthropic's Messages API, Google Calendar, over
+//! real HTTP on loopback.
 //!
 //! Also a server of the Model Context Protocol.
 //!
@@ -26,7 +26,6 @@ mod journal;
 mod mcp;
 mod meta;
 mod notes;
-mod s3_vectors;
 pub mod scripted;
 mod shape;
 mod stand_in;
@@ -46,5 +45,4 @@ pub use journal::{ConnectionState, Delivered, Journal, Recorded, Violation};
 #[cfg(feature = "mcp")]
 pub use mcp::{McpCall, McpDoes, McpStandIn, McpVersions};
 pub use notes::Notes;
-pub use s3_vectors::{S3VectorsStandIn, VECTOR_BUCKET};
 pub use stand_in::{Kind, StandIn, StandIns};

@@ -41,7 +41,7 @@ impl TextLibrary {
         limit: usize,
     ) -> Option<FoundBlocks> {
         let index = self.0.find_index(name)?;
-        Some(index.find_shown_blocks(question.text, question.vector, question.stored, limit))
+        Some(index.find_shown_blocks(question.text, question.vector, limit))
     }
 
     /// Returns the vectors of a snapshot that is in memory.
@@ -51,7 +51,6 @@ impl TextLibrary {
         Some(KnownVectors {
             model: vectors.model.clone(),
             dimensions: vectors.rows.count_dimensions(),
-            has_stored: !vectors.stored.is_empty(),
         })
     }
 }

@@ -1,5 +1,4 @@
-//! The contract on `SQLite`: every case on a store of its own in memory, and all of them at once on one on the disk. The contract of a
-//! store of vectors on the one of the tests.
+//! The contract on `SQLite`: every case on a store of its own in memory, and all of them at once on one on the disk.
 
 #![expect(clippy::unwrap_used, reason = "this is test code")]
 
@@ -123,15 +122,4 @@ mod unreadable_records {
         let count = format!("{RECORDS_UNREADABLE} 3\n");
         assert!(counts.render().contains(&count), "{}", counts.render());
     }
-}
-
-mod kept_vectors {
-    use recado_testkit::kept_vectors::KeptVectors;
-    use std::future::ready;
-
-    fn kept_store() -> impl Future<Output = KeptVectors> {
-        ready(KeptVectors::set_up())
-    }
-
-    recado_testkit::vectors_contract!(kept_store);
 }

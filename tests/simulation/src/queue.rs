@@ -13,7 +13,7 @@ pub use sqs::Sqs;
 
 use jiff::Timestamp;
 use recado_domain::dead_letter::{QueueName, RedrivenLetter};
-use recado_pipeline::ports::{DeadLetterQueues, Files, Queues, VectorStore};
+use recado_pipeline::ports::{DeadLetterQueues, Files, Queues};
 use recado_pipeline::settings::VisibilityTimeouts;
 use std::fmt::Debug;
 use std::time::Duration;
@@ -47,7 +47,7 @@ pub struct Dead {
 }
 
 /// Queues and their workers' side.
-pub trait WorkQueues: Queues + DeadLetterQueues + Files + VectorStore + Clone + Debug + 'static {
+pub trait WorkQueues: Queues + DeadLetterQueues + Files + Clone + Debug + 'static {
     /// The right to finish a message.
     type Receipt: Clone + Debug + Send + Sync + 'static;
 

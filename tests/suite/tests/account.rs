@@ -19,11 +19,6 @@ pub(crate) fn emulator() -> String {
 
 /// Clients for an account. They belong to the runtime they are first used in: each test makes its own.
 pub(crate) fn clients(account: &str) -> Clients {
-    clients_at(account, emulator())
-}
-
-/// The same for another server than the emulator.
-pub(crate) fn clients_at(account: &str, endpoint: String) -> Clients {
     // The emulator is one process that all tests share: it is slow to answer, and that is no failure.
     let patient = Duration::from_secs(60);
     let timeouts = TimeoutConfig::builder()
@@ -38,7 +33,7 @@ pub(crate) fn clients_at(account: &str, endpoint: String) -> Clients {
         .credentials_provider(SharedCredentialsProvider::new(credentials))
         .timeout_config(timeouts.build())
         .sleep_impl(aws_sdk_dynamodb::config::SharedAsyncSleep::new(Sleep))
-        .endpoint_url(endpoint);
+        .endpoint_url(emulator());
     Clients::new(&shared.build(), false)
 }
 

@@ -72,10 +72,6 @@ pub enum VectorGap {
     NoVectors,
     /// The vectors of a snapshot would be too large.
     TooLarge,
-    /// The snapshot's vectors stand in a store of vectors, and none is set up.
-    NoStore,
-    /// The store of vectors failed, or did not answer in time.
-    StoreFailed,
     /// A version of Recado that this one does not know gave the reason.
     #[serde(other)]
     Unknown,
@@ -94,8 +90,6 @@ impl VectorGap {
             Self::OtherModel => "other_model",
             Self::NoVectors => "no_vectors",
             Self::TooLarge => "too_large",
-            Self::NoStore => "no_store",
-            Self::StoreFailed => "store_failed",
             Self::Unknown => "unknown",
         }
     }

@@ -6,11 +6,8 @@ const LIMITS: KnowledgeLimits = KnowledgeLimits {
     vectors: 50,
 };
 
-/// The room for vectors.
-const ROOM: VectorRoom = VectorRoom {
-    bytes: 1_000,
-    overflow: None,
-};
+/// The room for vectors, in bytes.
+const ROOM: usize = 1_000;
 
 fn agent() -> AgentId {
     AgentId::parse("clara").unwrap()
@@ -258,7 +255,7 @@ fn vectors_of_another_model_or_dimension_do_not_mix_with_the_present_ones() {
 fn the_vectors_of_a_snapshot_are_bounded() {
     let mut snapshot = snapshot_of(vec![source("a.md", &["one", "two"])]);
     let mut large = MadeVectors::begin_for_model("m");
-    let vector = vec![1.0; ROOM.bytes / 3];
+    let vector = vec![1.0; ROOM / 3];
     for (hash, _) in snapshot.list_unembedded(None) {
         large.add_made_vector(hash, &vector).unwrap();
     }
@@ -266,61 +263,28 @@ fn the_vectors_of_a_snapshot_are_bounded() {
     assert_eq!(snapshot.count_embedded(None), 1);
 }
 
-/// The change with this number, and room for one vector of two dimensions in the snapshot.
-fn store_room(change: u64) -> (VectorPut, VectorRoom) {
-    let put = VectorPut::from_random_bits(change);
-    let room = VectorRoom {
-        bytes: 2 * 2 + 8,
-        overflow: Some(put),
+#[test]
+fn vectors_that_an_earlier_build_kept_outside_of_the_file_are_left_out() {
+    let snapshot = snapshot_of(vec![source("a.md", &["one", "three"])]);
+    let part = |text: &[u8]| [&(text.len() as u64).to_le_bytes()[..], text].concat();
+    let read = |rows: u8, rest: &[u8]| {
+        let described = format!(r#"{{"model":"m","dimensions":2,"rows":{rows},"stored":1}}"#);
+        let sources = serde_json::to_vec(&snapshot).unwrap();
+        let parts = [part(&sources), part(described.as_bytes()), rest.to_vec()].concat();
+        KnowledgeSnapshot::from_bytes(&[b"recado-knowledge-3\n".to_vec(), parts].concat())
     };
-    (put, room)
-}
-
-#[test]
-fn vectors_without_room_are_those_of_a_store_and_stay_under_their_keys_in_the_next_snapshot() {
-    let mut first = snapshot_of(vec![source("a.md", &["one", "three", "three"])]);
-    let (put, room) = store_room(1);
-    let vectors = made("m", &first);
-    first.add_made_vectors(&vectors, room).unwrap();
-    assert_eq!((first.count_embedded(None), unembedded(&first)), (3, vec![]));
-    let put_vectors = first.list_put_vectors(&vectors, put);
-    assert_eq!(put_vectors.len(), 1, "both blocks have one key");
-    let expected = normalize_length(&[5.0, 1.0]);
-    let mut near = put_vectors[0].1.iter().zip(&expected);
-    assert!(near.all(|(got, wanted)| (got - wanted).abs() < 1e-4));
-    let read = KnowledgeSnapshot::from_bytes(&first.to_bytes().unwrap()).unwrap();
-    assert_eq!(read, first);
-    let removed = [first.sources[0].id.clone()];
-    let added = vec![source("b.md", &["three", "seven"])];
-    let mut second = first.with_changes(LIMITS, &removed, added).unwrap();
-    assert_eq!(unembedded(&second), ["seven"]);
-    second
-        .add_made_vectors(&made("m", &second), store_room(2).1)
-        .unwrap();
-    let vectors = second.vectors.as_ref().unwrap();
+    assert_eq!(read(0, &[7; 12]).unwrap(), snapshot);
+    assert!(matches!(read(0, &[7; 11]), Err(SnapshotError::CutOff)));
+    let row = [
+        vec![0; 4],
+        1.0_f32.to_le_bytes().to_vec(),
+        vec![1; 4],
+        vec![7; 12],
+    ]
+    .concat();
+    let one = read(1, &row).unwrap();
     assert_eq!(
-        (vectors.blocks.len(), vectors.stored.len()),
-        (1, 1),
-        "there is room again"
+        (one.count_embedded(None), unembedded(&one)),
+        (1, vec!["three".to_owned()])
     );
-    assert_eq!(second.list_stored_keys(), first.list_stored_keys());
-}
-
-#[test]
-fn what_could_not_be_put_is_forgotten_and_what_another_change_put_is_not() {
-    let mut snapshot = snapshot_of(vec![source("a.md", &["one", "three"])]);
-    let (first, room) = store_room(1);
-    snapshot.add_made_vectors(&made("m", &snapshot), room).unwrap();
-    let mut next = snapshot
-        .with_changes(LIMITS, &[], vec![source("b.md", &["seven"])])
-        .unwrap();
-    let (second, room) = store_room(2);
-    next.add_made_vectors(&made("m", &next), room).unwrap();
-    assert_eq!(next.vectors.as_ref().unwrap().stored.len(), 2);
-    next.drop_put_vectors(second);
-    assert_eq!(next.list_stored_keys(), snapshot.list_stored_keys());
-    next.drop_put_vectors(first);
-    let record = record();
-    assert_eq!(next.find_vector_index(&record.tenant, &record.agent), None);
-    assert_eq!(next.count_embedded(None), 1);
 }

@@ -3,7 +3,7 @@
 //! A value is `scale * (high + low / 254)`: the high byte alone serves to find the nearest vectors roughly, both together to compare
 //! these. A cosine of both bytes differs from that of the numbers themselves by less than 0.0001.
 
-use super::{BlockHash, StoredVector, VectorPut};
+use super::BlockHash;
 use std::collections::HashMap;
 
 /// The number of steps of the low byte in one step of the high byte.
@@ -12,8 +12,8 @@ const LOW_STEPS: f32 = 254.0;
 /// Bytes of a row beside its dimensions: the number of its block, and its scale.
 const ROW_HEAD_BYTES: usize = 8;
 
-/// Bytes of a stored vector in a snapshot's file: the number of its block, and of the change that put it.
-const STORED_BYTES: usize = 12;
+/// Bytes at the end of a snapshot's file for each vector that stood outside of it, as earlier builds wrote it.
+const OUTSIDE_BYTES: usize = 12;
 
 /// Vectors of equal dimensions, one after the other. Each has the length 1.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -106,16 +106,6 @@ impl VectorRows {
         start..start.saturating_add(self.dimensions)
     }
 
-    /// Returns the numbers of a row, rounded; `None` if there is no such row.
-    fn restore_row(&self, row: usize) -> Option<Vec<f32>> {
-        let span = self.find_row_range(row);
-        let scale = self.scales.get(row)?;
-        let (high, low) = (self.high.get(span.clone())?, self.low.get(span)?);
-        let steps = high.iter().zip(low);
-        let restored = steps.map(|(high, low)| (f32::from(*high) + f32::from(*low) / LOW_STEPS) * scale);
-        Some(restored.collect())
-    }
-
     /// Returns each row's high bytes with its scale, by which they are multiplied.
     pub fn iter_rough_rows(&self) -> impl Iterator<Item = (&[i8], f32)> {
         let rows = self.high.chunks_exact(self.dimensions.max(1));
@@ -184,11 +174,6 @@ impl MadeVectors {
         self.rows.has_no_vectors()
     }
 
-    /// Returns the vector of a block, rounded as a snapshot rounds it.
-    pub(super) fn restore_vector(&self, block: &BlockHash) -> Option<Vec<f32>> {
-        self.rows.restore_row(*self.places.get(block)?)
-    }
-
     pub(super) fn find_vector_row(&self, block: &BlockHash) -> Option<(&VectorRows, usize)> {
         self.places.get(block).map(|row| (&self.rows, *row))
     }
@@ -203,8 +188,6 @@ pub struct SnapshotVectors {
     pub rows: VectorRows,
     /// The number of the block of each row, ascending.
     pub blocks: Vec<u32>,
-    /// The blocks whose vectors stand in a store, by their numbers, ascending.
-    pub stored: Vec<StoredVector>,
 }
 
 impl SnapshotVectors {
@@ -213,30 +196,12 @@ impl SnapshotVectors {
             model: model.to_owned(),
             rows: VectorRows::of_dimensions(dimensions),
             blocks: Vec::new(),
-            stored: Vec::new(),
         }
     }
 
     /// Returns `true` if no block has a vector.
     pub(super) fn has_no_blocks(&self) -> bool {
-        self.blocks.is_empty() && self.stored.is_empty()
-    }
-
-    /// Notes that the vector of the next block that has one stands in a store.
-    pub(super) fn append_stored(&mut self, block: usize, put: VectorPut) {
-        if let Ok(block) = u32::try_from(block) {
-            self.stored.push(StoredVector { block, put });
-        }
-    }
-
-    /// Returns the change that put the vector of a block into a store.
-    pub(super) fn find_put_of_block(&self, block: usize) -> Option<VectorPut> {
-        let block = u32::try_from(block).ok()?;
-        let at = self
-            .stored
-            .binary_search_by_key(&block, |stored| stored.block)
-            .ok()?;
-        self.stored.get(at).map(|stored| stored.put)
+        self.blocks.is_empty()
     }
 
     /// Appends the vector of the next block that has one.
@@ -256,8 +221,7 @@ impl SnapshotVectors {
 
     /// Returns `true` if the block with this number has a vector.
     pub fn has_vector_of_block(&self, block: usize) -> bool {
-        let is_inside = u32::try_from(block).is_ok_and(|block| self.blocks.binary_search(&block).is_ok());
-        is_inside || self.find_put_of_block(block).is_some()
+        u32::try_from(block).is_ok_and(|block| self.blocks.binary_search(&block).is_ok())
     }
 
     /// Appends the rows to a snapshot's file.
@@ -266,27 +230,24 @@ impl SnapshotVectors {
         bytes.extend(self.rows.scales.iter().flat_map(|scale| scale.to_le_bytes()));
         bytes.extend(self.rows.high.iter().map(|value| value.cast_unsigned()));
         bytes.extend(self.rows.low.iter().map(|value| value.cast_unsigned()));
-        for stored in &self.stored {
-            bytes.extend(stored.block.to_le_bytes());
-            bytes.extend(stored.put.to_file_bytes());
-        }
     }
 
-    /// Reads so many rows and stored vectors from the end of a snapshot's file. `None`: the end has another size.
+    /// Reads so many rows from the end of a snapshot's file, and leaves out what it says of `outside` vectors. `None`: the end has
+    /// another size.
     pub(super) fn parse_file_rows(
         model: String,
         dimensions: usize,
-        (rows, stored): (usize, usize),
+        (rows, outside): (usize, usize),
         bytes: &[u8],
     ) -> Option<Self> {
         let inside = rows.checked_mul(count_row_bytes(dimensions))?;
-        if inside.checked_add(stored.checked_mul(STORED_BYTES)?) != Some(bytes.len()) {
+        if inside.checked_add(outside.checked_mul(OUTSIDE_BYTES)?) != Some(bytes.len()) {
             return None;
         }
-        let (bytes, stored) = bytes.split_at_checked(inside)?;
         let (blocks, rest) = bytes.split_at_checked(rows * 4)?;
         let (scales, rest) = rest.split_at_checked(rows * 4)?;
-        let (high, low) = rest.split_at_checked(rows * dimensions)?;
+        let (high, rest) = rest.split_at_checked(rows * dimensions)?;
+        let (low, _) = rest.split_at_checked(rows * dimensions)?;
         let signed = |bytes: &[u8]| bytes.iter().map(|value| value.cast_signed()).collect();
         Some(Self {
             model,
@@ -297,21 +258,8 @@ impl SnapshotVectors {
                 low: signed(low),
             },
             blocks: split_into_words(blocks).map(u32::from_le_bytes).collect(),
-            stored: parse_stored_vectors(stored),
         })
     }
-}
-
-fn parse_stored_vectors(bytes: &[u8]) -> Vec<StoredVector> {
-    let parts = bytes.as_chunks::<STORED_BYTES>().0.iter();
-    let parsed = parts.filter_map(|part| {
-        let (block, put) = part.split_first_chunk::<4>()?;
-        Some(StoredVector {
-            block: u32::from_le_bytes(*block),
-            put: VectorPut::from_file_bytes(put.try_into().ok()?),
-        })
-    });
-    parsed.collect()
 }
 
 fn count_row_bytes(dimensions: usize) -> usize {

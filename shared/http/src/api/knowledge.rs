@@ -82,7 +82,7 @@ pub(super) struct VectorsView {
     /// Number of blocks that have none.
     missing: usize,
     /// The reason why blocks have none, or why searches do not use them: `not_set_up`, `no_key`, `unreachable`, `too_slow`, `refused`,
-    /// `other_dimension`, `other_model`, `no_vectors`, `too_large`, `no_store` or `store_failed`.
+    /// `other_dimension`, `other_model`, `no_vectors` or `too_large`.
     reason: Option<&'static str>,
 }
 

@@ -8,7 +8,7 @@ use recado_domain::wake_up::TurnsJob;
 use recado_embedded::Embedded;
 use recado_pipeline::ports::{
     DeadLetterQueues, DeadQueueMessage, FileBytes, FileError, Files, InboundEntry, OutboundEntry, PortError,
-    PortResult, Queues, VectorStore,
+    PortResult, Queues,
 };
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -135,9 +135,6 @@ impl Files for Unsteady {
         self.inner.put_file(key, mime_type, bytes).await
     }
 }
-
-#[async_trait]
-impl VectorStore for Unsteady {}
 
 #[async_trait]
 impl DeadLetterQueues for Unsteady {

@@ -2,15 +2,13 @@ use super::*;
 use crate::{SplitSettings, analyze_document, hash_ngrams};
 use recado_domain::Timestamp;
 use recado_domain::ids::AgentId;
-use recado_domain::knowledge::{KnowledgeLimits, KnowledgeSource, MadeVectors, VectorPut, VectorRoom};
+use recado_domain::knowledge::{KnowledgeLimits, KnowledgeSource, MadeVectors};
 
 pub(crate) fn file_of(title: &str, blocks: &[(&str, &str)]) -> Vec<u8> {
-    snapshot_with(title, blocks, VectorRoom::of_bytes(1_000_000))
-        .to_bytes()
-        .unwrap()
+    snapshot_with(title, blocks).to_bytes().unwrap()
 }
 
-fn snapshot_with(title: &str, blocks: &[(&str, &str)], room: VectorRoom) -> KnowledgeSnapshot {
+fn snapshot_with(title: &str, blocks: &[(&str, &str)]) -> KnowledgeSnapshot {
     let id = SourceId::of_title(&AgentId::parse("clara").unwrap(), title);
     let texts = blocks.iter().map(|(place, text)| format!("# {place}\n{text}"));
     let text = texts.collect::<Vec<_>>().join("\n");
@@ -38,7 +36,7 @@ fn snapshot_with(title: &str, blocks: &[(&str, &str)], room: VectorRoom) -> Know
     for (hash, text) in snapshot.list_unembedded(None) {
         made.add_made_vector(hash, &hash_ngrams(&text, 256)).unwrap();
     }
-    snapshot.add_made_vectors(&made, room).unwrap();
+    snapshot.add_made_vectors(&made, 1_000_000).unwrap();
     snapshot
 }
 
@@ -94,59 +92,9 @@ fn a_question_whose_words_stand_nowhere_is_answered_by_vectors_and_each_way_show
 }
 
 #[test]
-fn vectors_of_a_store_find_the_blocks_that_they_belong_to_and_those_of_no_block_count_for_nothing() {
-    let blocks = [
-        ("Prices", "Vaccination costs 90 euros."),
-        ("Parking", "There is none."),
-    ];
-    let room = |change| VectorRoom {
-        bytes: 0,
-        overflow: Some(VectorPut::from_random_bits(change)),
-    };
-    let snapshot = snapshot_with("clinic.md", &blocks, room(1));
-    let index = KnowledgeIndex::from_bytes(&snapshot.to_bytes().unwrap()).unwrap();
-    let near = |snapshot: &KnowledgeSnapshot| {
-        let stored = snapshot.list_stored_blocks().into_iter();
-        let place = stored.filter(|(_, block)| *block == 0);
-        let near = place.map(|(key, _)| NearVector { key, cosine: 0.9 });
-        near.collect::<Vec<_>>()
-    };
-    let vector = hash_ngrams("zzz", 256);
-    let found = index.search_with_stored("zzz", Some(&vector), &near(&snapshot), 5);
-    assert_eq!(found.len(), 1, "{found:?}");
-    assert_eq!((found[0].place.as_str(), found[0].cosine), ("Prices", Some(0.9)));
-    let other = near(&snapshot_with("clinic.md", &blocks, room(2)));
-    assert_eq!(index.search_with_stored("zzz", Some(&vector), &other, 5), []);
-}
-
-#[test]
-fn each_vector_of_a_store_leads_to_its_block_whatever_the_order_of_the_keys() {
-    let texts: Vec<String> = (0..16)
-        .map(|number| format!("The room {number} is free."))
-        .collect();
-    let blocks: Vec<(&str, &str)> = texts.iter().map(|text| (text.as_str(), text.as_str())).collect();
-    let room = VectorRoom {
-        bytes: 0,
-        overflow: Some(VectorPut::from_random_bits(1)),
-    };
-    let snapshot = snapshot_with("hotel.md", &blocks, room);
-    let stored = snapshot.list_stored_blocks();
-    assert!(stored.len() > 8 && !stored.is_sorted(), "{stored:?}");
-    let index = KnowledgeIndex::from_bytes(&snapshot.to_bytes().unwrap()).unwrap();
-    let vector = hash_ngrams("zzz", 256);
-    for (key, block) in stored {
-        let near = [NearVector { key, cosine: 0.9 }];
-        let found = index.search_with_stored("zzz", Some(&vector), &near, 5);
-        let expected = &snapshot.blocks[usize::try_from(block).unwrap()].text;
-        let texts: Vec<&String> = found.iter().map(|found| &found.text).collect();
-        assert_eq!(texts, [expected]);
-    }
-}
-
-#[test]
 fn a_stored_snapshot_whose_words_were_found_in_another_way_is_searched_by_words_of_the_present_one() {
     let blocks = [("", "A recepção abre às nove\nObturação custa cento e dez")];
-    let mut snapshot = snapshot_with("precos.txt", &blocks, VectorRoom::of_bytes(1_000_000));
+    let mut snapshot = snapshot_with("precos.txt", &blocks);
     // As an earlier version wrote it: the words of two lines were one, and the source names no analysis.
     snapshot.blocks[0].stems = snapshot.blocks[0].stems.replace("nov obtur", "noveobtur");
     assert!(
@@ -184,21 +132,21 @@ fn a_small_knowledge_is_shown_whole_the_found_blocks_first_and_a_larger_one_is_n
         ("vaccination", &["Prices"][..], &["Parking", "Times"][..]),
         ("zzz", &[], &["Parking", "Prices", "Times"]),
     ] {
-        let found = index.find_shown_blocks(question, None, &[], 5);
+        let found = index.find_shown_blocks(question, None, 5);
         assert_eq!(places(&found.blocks), best);
         assert_eq!(places(&found.rest), rest);
         assert_eq!(found.whole, Some(3), "{question}");
     }
     let vector = hash_ngrams("vaccination", 256);
-    let near = index.find_shown_blocks("vaccination", Some(&vector), &[], 1);
+    let near = index.find_shown_blocks("vaccination", Some(&vector), 1);
     assert_eq!(near.blocks.len() + near.rest.len(), 3, "{near:?}");
     assert_eq!(near.blocks[0].place, "Prices");
     let long = "The lighthouse shines. ".repeat(300);
     let larger = [blocks[0], blocks[1], ("Way", long.as_str())];
     let index = KnowledgeIndex::from_bytes(&file_of("clinic.md", &larger)).unwrap();
-    let found = index.find_shown_blocks("zzz", None, &[], 5);
+    let found = index.find_shown_blocks("zzz", None, 5);
     assert_eq!(found, FoundBlocks::default());
-    let found = index.find_shown_blocks("lighthouse", None, &[], 2);
+    let found = index.find_shown_blocks("lighthouse", None, 2);
     assert_eq!((found.blocks.len(), found.rest.len(), found.whole), (2, 0, None));
 }
 

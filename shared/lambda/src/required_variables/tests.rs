@@ -340,26 +340,6 @@ fn what_publishes_writes_the_log_alone_and_what_posts_its_results() {
     assert_eq!(limited, [true], "of the rest it deletes push connections alone");
 }
 
-#[test]
-fn the_vector_bucket_is_searched_and_written_by_those_that_are_given_it() {
-    let may_use = |policy: &str, function: &str| {
-        let policy = resource(TEMPLATE, policy).join("\n");
-        assert!(policy.contains("Condition: HasVectorBucket"));
-        policy.contains(&format!("Outputs.{function}RoleArn"))
-    };
-    for needs in &FUNCTIONS {
-        let is_given = needs.read.contains(&VECTORS);
-        assert_eq!(may_use("VectorSearcher", needs.name), is_given, "{}", needs.name);
-        // Documents change by the API alone.
-        assert_eq!(
-            may_use("VectorWriter", needs.name),
-            needs.name == "Api",
-            "{}",
-            needs.name
-        );
-    }
-}
-
 /// The statements of a role that refuse something.
 fn refused(role: &str) -> Vec<&str> {
     let statements = role.split("- Sid: ").skip(1);

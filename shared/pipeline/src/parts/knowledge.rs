@@ -152,6 +152,6 @@ async fn search_snapshot(
         SnapshotReading::Ready(name) => name,
         SnapshotReading::Removed => return Ok(FoundBlocks::default()),
     };
-    let found = search_loaded_snapshot(deps, (tenant, agent), &name, question, BLOCKS_MAX).await;
+    let found = search_loaded_snapshot(deps, &name, question, BLOCKS_MAX).await;
     Ok(found.unwrap_or_default())
 }

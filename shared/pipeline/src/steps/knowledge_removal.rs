@@ -1,4 +1,4 @@
-//! Deletes the knowledge of an agent: the files of its snapshots and its indexes of vectors, then the record that names them.
+//! Deletes the knowledge of an agent: the files of its snapshots, then the record that names them.
 
 use crate::steps::audit::audit_action;
 use recado_domain::access::Caller;
@@ -40,19 +40,10 @@ pub(crate) async fn remove_agent_knowledge(
     delete_knowledge(deps, &known).await
 }
 
-/// Deletes the files and the indexes of vectors, and then the record. A deletion that was cut off can be repeated. Without a store of
-/// vectors, as after a move to another installation, the agent's indexes are not this installation's.
+/// Deletes the files, and then the record. A deletion that was cut off can be repeated.
 pub(crate) async fn delete_knowledge(deps: &Deps, known: &AgentKnowledge) -> PortResult<()> {
     for key in known.list_file_keys() {
         deps.queues().delete_file(&key).await?;
-    }
-    for index in &known.vector_indexes {
-        if deps.queues().has_vector_store() {
-            Box::pin(deps.queues().delete_vector_index(index)).await?;
-        } else {
-            let (agent, index) = (&known.agent, index.as_str());
-            tracing::warn!(%agent, index, "no store of vectors is set up: an index of the agent stays where it is");
-        }
     }
     knowledge::delete_knowledge(deps.store(), &known.tenant, &known.agent).await
 }

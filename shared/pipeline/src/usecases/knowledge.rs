@@ -3,7 +3,6 @@
 
 mod change;
 mod changed_knowledge;
-mod overflow;
 mod pages;
 mod vectors;
 mod writing;
@@ -150,7 +149,7 @@ pub async fn search_knowledge(
         SnapshotReading::Removed => return Ok(FoundBlocks::default()),
     };
     let limit = limit.min(FOUND_MAX);
-    let found = search_loaded_snapshot(deps, (&tenant, agent), &name, question, limit).await;
+    let found = search_loaded_snapshot(deps, &name, question, limit).await;
     let mut found = found.ok_or_else(|| LibraryError("it was dropped from memory meanwhile".to_owned()))?;
     found.blocks.truncate(limit);
     Ok(found)

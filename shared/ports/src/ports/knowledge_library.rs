@@ -1,6 +1,6 @@
 use super::document_reader::{DocumentToRead, ReadingFailure};
 use async_trait::async_trait;
-use recado_domain::knowledge::{FoundBlocks, KnowledgeSnapshot, NearVector, SnapshotName, SplitDocument};
+use recado_domain::knowledge::{FoundBlocks, KnowledgeSnapshot, SnapshotName, SplitDocument};
 use recado_domain::message::TextGap;
 use std::time::Duration;
 
@@ -11,8 +11,6 @@ pub struct KnownVectors {
     pub model: String,
     /// Number of dimensions.
     pub dimensions: usize,
-    /// `true` if some of them stand in a store of vectors.
-    pub has_stored: bool,
 }
 
 /// A question for which blocks are searched.
@@ -22,8 +20,6 @@ pub struct SearchedQuestion<'a> {
     pub text: &'a str,
     /// Its vector, by the model and with the dimensions of the snapshot's; `None` to search by words alone.
     pub vector: Option<&'a [f32]>,
-    /// The vectors of a store that are nearest to it.
-    pub stored: &'a [NearVector],
 }
 
 /// The reason why a snapshot cannot be searched.

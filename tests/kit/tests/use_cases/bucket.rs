@@ -18,7 +18,7 @@ use recado_embedded::Embedded;
 use recado_pipeline::ports::{
     ConnectionAnswer, Conversations, DeadLetterQueues, DeadQueueMessage, EventChange, FileBytes, FileError,
     Files, InboundEntry, Inbox, OutboundEntry, PageRequest, PortError, PortResult, Queues,
-    RecordEventOutcome, System, VectorStore,
+    RecordEventOutcome, System,
 };
 use recado_pipeline::reconcile::reconcile;
 use recado_pipeline::records::dead_letters::{DeadLetterFilter, find_dead_letter, list_dead_letters};
@@ -138,9 +138,6 @@ impl Files for Bucket {
         self.inner.put_file(key, mime_type, bytes).await
     }
 }
-
-#[async_trait]
-impl VectorStore for Bucket {}
 
 #[async_trait]
 impl DeadLetterQueues for Bucket {

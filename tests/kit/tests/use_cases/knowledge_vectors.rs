@@ -44,6 +44,11 @@ impl Desk {
         change(self.world().llm.embedding.lock().unwrap().as_mut().unwrap());
     }
 
+    /// Gives snapshots room for the vectors of so many blocks with 1,536 dimensions.
+    fn set_room(&mut self, blocks: usize) {
+        self.setup.world.deps_mut().settings_mut().knowledge.vectors = blocks;
+    }
+
     /// Returns the texts that the embedding model was asked for since the last call.
     fn asked(&self) -> Vec<String> {
         let mut asked = Vec::new();
@@ -292,6 +297,27 @@ async fn another_model_takes_over_only_when_it_is_asked_to() {
     assert_eq!(added.vectors.gap, Some(VectorGap::OtherDimension));
     let state = desk.embed(true).await;
     assert_eq!((state.dimensions, state.blocks, state.gap), (Some(64), 4, None));
+    assert_eq!(desk.search(QUESTION).await.search, SearchWay::Hybrid);
+}
+
+#[tokio::test]
+async fn a_block_for_whose_vector_there_is_no_room_is_found_by_its_words_and_the_answer_says_so() {
+    let mut desk = Desk::open(Some(EmbeddingModel::named("m"))).await;
+    desk.set_room(0);
+    let added = desk.add("prices.md", PRICES).await;
+    let vectors = added.vectors;
+    assert_eq!(
+        (vectors.blocks, vectors.missing, vectors.gap),
+        (0, 2, Some(VectorGap::TooLarge))
+    );
+    let found = desk.search("vaccine").await;
+    assert_eq!(
+        (found.search, found.gap, found.blocks.len()),
+        (SearchWay::Lexical, Some(VectorGap::NoVectors), 1)
+    );
+    desk.set_room(2);
+    let state = desk.embed(false).await;
+    assert_eq!((state.blocks, state.missing, state.gap), (2, 0, None));
     assert_eq!(desk.search(QUESTION).await.search, SearchWay::Hybrid);
 }
 

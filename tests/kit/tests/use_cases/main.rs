@@ -50,7 +50,6 @@ mod invitations;
 mod joined;
 mod joined_history;
 mod knowledge;
-mod knowledge_store;
 mod knowledge_turns;
 mod knowledge_vectors;
 mod limits;

@@ -5,11 +5,10 @@ use futures::future::BoxFuture;
 use jiff::Timestamp;
 use recado_domain::dead_letter::{DeadLetter, QueueName};
 use recado_domain::ids::TokenName;
-use recado_domain::knowledge::{NearVector, VectorIndexName, VectorKey};
 use recado_domain::wake_up::{OutboundJob, TurnsJob};
 use recado_pipeline::ports::{
     DeadLetterQueues, DeadQueueMessage, FileBytes, FileError, Files, InboundEntry, OutboundEntry, PortResult,
-    Queues, RecordEventOutcome, StoreInboundOutcome, VectorStore, WriteOutcome,
+    Queues, RecordEventOutcome, StoreInboundOutcome, WriteOutcome,
 };
 use recado_pipeline::step_commit::{StepCommit, StepOutcome, StepRecords};
 use serde_json::Value;
@@ -237,42 +236,6 @@ impl<Q: Files> Files for FaultyPort<Q> {
             Ok(put)
         };
         self.around("put_file", put).await?
-    }
-}
-
-#[async_trait]
-impl<Q: VectorStore> VectorStore for FaultyPort<Q> {
-    fn has_vector_store(&self) -> bool {
-        self.inner.has_vector_store()
-    }
-
-    async fn put_vectors(
-        &self,
-        index: &VectorIndexName,
-        vectors: &[(VectorKey, Vec<f32>)],
-    ) -> PortResult<()> {
-        self.around("put_vectors", self.inner.put_vectors(index, vectors))
-            .await
-    }
-
-    async fn find_nearest(
-        &self,
-        index: &VectorIndexName,
-        question: &[f32],
-        limit: usize,
-    ) -> PortResult<Vec<NearVector>> {
-        self.around("find_nearest", self.inner.find_nearest(index, question, limit))
-            .await
-    }
-
-    async fn delete_vectors(&self, index: &VectorIndexName, keys: &[VectorKey]) -> PortResult<()> {
-        self.around("delete_vectors", self.inner.delete_vectors(index, keys))
-            .await
-    }
-
-    async fn delete_vector_index(&self, index: &VectorIndexName) -> PortResult<()> {
-        self.around("delete_vector_index", self.inner.delete_vector_index(index))
-            .await
     }
 }
 

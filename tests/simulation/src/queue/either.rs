@@ -12,7 +12,7 @@ use recado_domain::wake_up::TurnsJob;
 use recado_embedded::Embedded;
 use recado_pipeline::ports::{
     DeadLetterQueues, DeadQueueMessage, FileBytes, FileError, Files, InboundEntry, OutboundEntry, PortResult,
-    Queues, VectorStore,
+    Queues,
 };
 use recado_pipeline::step_commit::{StepCommit, StepOutcome};
 use serde_json::Value;
@@ -156,10 +156,6 @@ impl Files for EitherQueues {
         on_each!(self, queues => queues.sign_file_url(key, disposition).await)
     }
 }
-
-/// No histories of a store of vectors are played.
-#[async_trait]
-impl VectorStore for EitherQueues {}
 
 /// Calls a method of the queues that gave out this receipt.
 macro_rules! on_receipt {

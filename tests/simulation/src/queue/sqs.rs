@@ -13,7 +13,7 @@ use recado_domain::dead_letter::{DeadLetter, QueueName};
 use recado_domain::millis::from_unix_millis;
 use recado_domain::wake_up::TurnsJob;
 use recado_pipeline::ports::{
-    FileBytes, FileError, Files, InboundEntry, OutboundEntry, PortError, PortResult, Queues, VectorStore,
+    FileBytes, FileError, Files, InboundEntry, OutboundEntry, PortError, PortResult, Queues,
 };
 use recado_pipeline::settings::VisibilityTimeouts;
 use serde::Serialize;
@@ -242,10 +242,6 @@ impl Files for Sqs {
         Ok(())
     }
 }
-
-/// No histories of a store of vectors are played.
-#[async_trait]
-impl VectorStore for Sqs {}
 
 impl State {
     /// A fair queue: tenants of whom little is in flight come first, and take turns.

@@ -12,4 +12,3 @@ mod dynamodb;
 mod erasure;
 mod moving;
 mod queues;
-mod vectors;

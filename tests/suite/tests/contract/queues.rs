@@ -33,7 +33,6 @@ impl Bench {
         let config = AwsConfig {
             table: None,
             bucket: Some(make_bucket(&clients, &name).await),
-            vector_bucket: None,
             inbound_queue_url: Some(url("inbound.fifo").await),
             turns_queue_url: Some(url("turns").await),
             outbound_queue_url: Some(url("outbound.fifo").await),

@@ -7,7 +7,7 @@ use crate::hours;
 use recado_aws::Clients;
 use recado_domain::provider::Provider;
 use recado_testkit::sample_configuration::META_NUMBER;
-use recado_testkit::servers::{Behaviour, EmailStandIn, S3VectorsStandIn, StandIn, StandIns, VECTOR_BUCKET};
+use recado_testkit::servers::{Behaviour, EmailStandIn, StandIn, StandIns};
 use recado_testkit::webhooks::configured_secret;
 use reqwest::StatusCode;
 use serde_json::{Value, json};
@@ -87,8 +87,6 @@ pub(crate) struct Stack {
     keyless: StandIn,
     /// The provider of [`INVITES`].
     pub(crate) dialog360: StandIn,
-    /// S3 Vectors, where the vectors of all documents are.
-    pub(crate) vectors: S3VectorsStandIn,
     /// The carrier of e-mails of the tenant `clinic`.
     pub(crate) resend: EmailStandIn,
     pub(crate) token: String,
@@ -135,8 +133,7 @@ impl Stack {
         put_parameters(&aws).await;
         let began = Instant::now();
         let (dialog360, resend) = (StandIn::dialog360(), EmailStandIn::resend());
-        let vectors = S3VectorsStandIn::start();
-        let outputs = run_deploy(&stand_ins, &resend, &vectors);
+        let outputs = run_deploy(&stand_ins, &resend);
         println!("deployed in {:.1} s", began.elapsed().as_secs_f64());
         let token = secret(&aws, &outputs, "OperatorTokenSecret").await;
         let master = secret(&aws, &outputs, "WebhookMasterSecret").await;
@@ -146,7 +143,6 @@ impl Stack {
             balanced,
             keyless,
             dialog360,
-            vectors,
             resend,
             token,
             early: Contact::new(),
@@ -286,7 +282,7 @@ async fn put_parameters(aws: &Clients) {
 }
 
 /// `sam deploy`, as `tests/emulator/emulator.py` runs it; its outputs.
-fn run_deploy(stand_ins: &StandIns, resend: &EmailStandIn, vectors: &S3VectorsStandIn) -> Value {
+fn run_deploy(stand_ins: &StandIns, resend: &EmailStandIn) -> Value {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../emulator/emulator.py");
     let emulator = emulator();
     let port = emulator.rsplit(':').next().unwrap().trim_end_matches('/');
@@ -298,8 +294,6 @@ fn run_deploy(stand_ins: &StandIns, resend: &EmailStandIn, vectors: &S3VectorsSt
         format!("RECADO_TRANSCRIPTION_URL={}", crate::files::start_transcriber()),
         "Simulation=off".to_owned(),
         "RECADO_EMBEDDINGS_URL=simulated".to_owned(),
-        format!("VectorBucket={VECTOR_BUCKET}"),
-        "RECADO_KNOWLEDGE_VECTORS_IN_MEMORY=0".to_owned(),
         // A request that hung is repeated after this; the audit waits for some.
         "RECADO_UNKNOWN_WAIT_SECONDS=30".to_owned(),
         "RECADO_LOG_AWS_REQUESTS=true".to_owned(),
@@ -308,7 +302,6 @@ fn run_deploy(stand_ins: &StandIns, resend: &EmailStandIn, vectors: &S3VectorsSt
     ];
     let mut command = Command::new(script);
     command.args(["deploy", "--port", port, "--account", ACCOUNT]);
-    command.args(["--s3-vectors", &vectors.url()]);
     command.args(parameters.iter().flat_map(|parameter| ["--parameter", parameter]));
     let done = command
         .stdin(Stdio::null())

@@ -1,13 +1,11 @@
 //! Gives the blocks of a snapshot their vectors. What a block with the same place and text has is kept, and never made again.
 
 use super::KnowledgeSnapshot;
-use crate::ids::{AgentId, TenantId};
 use crate::knowledge::{
-    BlockHash, KnowledgeBlock, MadeVectors, SnapshotVectors, SourceId, VectorGap, VectorIndexName, VectorKey,
-    VectorPut, VectorRoom, VectorRows,
+    BlockHash, KnowledgeBlock, MadeVectors, SnapshotVectors, SourceId, VectorGap, VectorRows,
 };
 use sha2::{Digest, Sha256};
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 
 /// Writes the text of which a model makes the vector of a block.
 pub fn write_embedded_text(place: &str, text: &str) -> String {
@@ -44,26 +42,18 @@ impl KnowledgeSnapshot {
             .enumerate()
             .filter_map(|(row, block)| Some((hash_of(*block)?, row)))
             .collect();
-        let stored = vectors.stored.iter();
-        let stored: HashMap<BlockHash, VectorPut> = stored
-            .filter_map(|stored| Some((hash_of(stored.block)?, stored.put)))
-            .collect();
         let mut carried = SnapshotVectors::begin_for_model(&vectors.model, vectors.rows.count_dimensions());
         for (number, block) in next.iter().enumerate() {
-            let hash = block.content_hash();
-            if let Some(row) = known.get(&hash) {
+            if let Some(row) = known.get(&block.content_hash()) {
                 carried.append_row_from(number, &vectors.rows, *row);
-            } else if let Some(put) = stored.get(&hash) {
-                carried.append_stored(number, *put);
             }
         }
         Some(carried).filter(|carried| !carried.has_no_blocks())
     }
 
-    /// Adds vectors that a model made, as many as there is room for. The present ones stay where they are. The others are noted as those
-    /// of a store, if there is one: [`Self::list_put_vectors`] names them. Those of another model or of other
-    /// dimensions than the present ones are refused.
-    pub fn add_made_vectors(&mut self, made: &MadeVectors, room: VectorRoom) -> Result<(), VectorGap> {
+    /// Adds vectors that a model made, as many as so many bytes have room for. The present ones stay where they are. Those of another
+    /// model or of other dimensions than the present ones are refused.
+    pub fn add_made_vectors(&mut self, made: &MadeVectors, room_bytes: usize) -> Result<(), VectorGap> {
         if made.has_no_vectors() {
             return Ok(());
         }
@@ -77,22 +67,15 @@ impl KnowledgeSnapshot {
             Some((&present.rows, row))
         };
         let present_rows = present.as_ref().map_or(0, |present| present.blocks.len());
-        let mut left = (room.bytes / joined.count_row_bytes()).saturating_sub(present_rows);
+        let mut left = (room_bytes / joined.count_row_bytes()).saturating_sub(present_rows);
         let mut all_fit = true;
         for (number, block) in self.blocks.iter().enumerate() {
             if let Some((rows, row)) = present_row(number) {
                 joined.append_row_from(number, rows, row);
-            } else if let Some(put) = present
-                .as_ref()
-                .and_then(|present| present.find_put_of_block(number))
-            {
-                joined.append_stored(number, put);
             } else if let Some((rows, row)) = made.find_vector_row(&block.content_hash()) {
                 if left > 0 {
                     left -= 1;
                     joined.append_row_from(number, rows, row);
-                } else if let Some(put) = room.overflow {
-                    joined.append_stored(number, put);
                 } else {
                     all_fit = false;
                 }
@@ -109,68 +92,6 @@ impl KnowledgeSnapshot {
                 Err(VectorGap::OtherDimension)
             }
             _ => Ok(()),
-        }
-    }
-
-    /// Returns the index of a store in which vectors of this snapshot stand; `None` if none stands in a store.
-    pub fn find_vector_index(&self, tenant: &TenantId, agent: &AgentId) -> Option<VectorIndexName> {
-        let vectors = self
-            .vectors
-            .as_ref()
-            .filter(|vectors| !vectors.stored.is_empty())?;
-        let dimensions = vectors.rows.count_dimensions();
-        Some(VectorIndexName::of_agent_model(
-            tenant,
-            agent,
-            &vectors.model,
-            dimensions,
-        ))
-    }
-
-    /// Returns the keys of the vectors that stand in a store, each with the number of its block.
-    pub fn list_stored_blocks(&self) -> Vec<(VectorKey, u32)> {
-        let stored = self.vectors.iter().flat_map(|vectors| &vectors.stored);
-        let keyed = stored.filter_map(|stored| {
-            let block = self.blocks.get(usize::try_from(stored.block).ok()?)?;
-            Some((
-                VectorKey::of_block(&block.content_hash(), stored.put),
-                stored.block,
-            ))
-        });
-        keyed.collect()
-    }
-
-    /// Returns the keys of the vectors that stand in a store.
-    pub fn list_stored_keys(&self) -> BTreeSet<VectorKey> {
-        self.list_stored_blocks()
-            .into_iter()
-            .map(|(key, _)| key)
-            .collect()
-    }
-
-    /// Returns the vectors that the change `put` must put into a store, of those that a model made.
-    pub fn list_put_vectors(&self, made: &MadeVectors, put: VectorPut) -> Vec<(VectorKey, Vec<f32>)> {
-        let stored = self.vectors.iter().flat_map(|vectors| &vectors.stored);
-        let of_change = stored.filter(|stored| stored.put == put);
-        let different: BTreeMap<VectorKey, Vec<f32>> = of_change
-            .filter_map(|stored| {
-                let hash = self
-                    .blocks
-                    .get(usize::try_from(stored.block).ok()?)?
-                    .content_hash();
-                Some((VectorKey::of_block(&hash, put), made.restore_vector(&hash)?))
-            })
-            .collect();
-        different.into_iter().collect()
-    }
-
-    /// Forgets the vectors that the change `put` noted as those of a store, since they could not be put there.
-    pub fn drop_put_vectors(&mut self, put: VectorPut) {
-        if let Some(vectors) = &mut self.vectors {
-            vectors.stored.retain(|stored| stored.put != put);
-        }
-        if self.vectors.as_ref().is_some_and(SnapshotVectors::has_no_blocks) {
-            self.vectors = None;
         }
     }
 

@@ -16,14 +16,9 @@ struct DescribedVectors {
     model: String,
     dimensions: usize,
     rows: usize,
-    /// Number of vectors that stand in a store.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    /// Number of vectors that stood outside of the file, where an earlier build wrote it.
+    #[serde(default, skip_serializing)]
     stored: usize,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
-fn is_zero(number: &usize) -> bool {
-    *number == 0
 }
 
 impl KnowledgeSnapshot {
@@ -42,7 +37,8 @@ impl KnowledgeSnapshot {
             serde_json::from_slice(described).map_err(SnapshotError::Damaged)?;
         let counted = (described.rows, described.stored);
         let vectors = SnapshotVectors::parse_file_rows(described.model, described.dimensions, counted, rows);
-        snapshot.vectors = Some(vectors.ok_or(SnapshotError::CutOff)?);
+        snapshot.vectors =
+            Some(vectors.ok_or(SnapshotError::CutOff)?).filter(|vectors| !vectors.has_no_blocks());
         Ok(snapshot)
     }
 
@@ -57,7 +53,7 @@ impl KnowledgeSnapshot {
             model: vectors.model.clone(),
             dimensions: vectors.rows.count_dimensions(),
             rows: vectors.rows.count_vector_rows(),
-            stored: vectors.stored.len(),
+            stored: 0,
         };
         let mut bytes = WITH_VECTORS.to_vec();
         append_json_part(&mut bytes, self)?;

@@ -35,7 +35,7 @@ pub struct VectorState {
 impl VectorState {
     /// Returns the way in which blocks are searched, if the embedding model answers.
     pub fn find_search_way(&self) -> SearchWay {
-        let unused = [VectorGap::NotSetUp, VectorGap::OtherModel, VectorGap::NoStore];
+        let unused = [VectorGap::NotSetUp, VectorGap::OtherModel];
         let is_unused = self.gap.is_some_and(|gap| unused.contains(&gap));
         if is_unused || self.blocks == 0 {
             SearchWay::Lexical
@@ -59,7 +59,6 @@ pub(super) fn describe_vectors(
     let gap = match (deps.llm().embedding_model(), present) {
         (None, _) => Some(VectorGap::NotSetUp),
         (Some(model), Some(present)) if present.model != model => Some(VectorGap::OtherModel),
-        (Some(_), Some(_)) if lacks_vector_store(deps, snapshot) => Some(VectorGap::NoStore),
         _ if blocks < all => Some(gap.unwrap_or(VectorGap::NoVectors)),
         _ => None,
     };
@@ -70,12 +69,6 @@ pub(super) fn describe_vectors(
         missing: all - blocks,
         gap,
     }
-}
-
-/// Returns `true` if vectors of the snapshot stand in a store of vectors, and none is set up.
-fn lacks_vector_store(deps: &Deps, snapshot: &KnowledgeSnapshot) -> bool {
-    let mut vectors = snapshot.vectors.iter();
-    !deps.queues().has_vector_store() && vectors.any(|vectors| !vectors.stored.is_empty())
 }
 
 /// Vectors that were made, with the reason why there are no more.
@@ -130,7 +123,7 @@ pub(super) async fn make_block_vectors(
 }
 
 /// Makes the vectors that an agent's blocks lack, as many as the time allows. Vectors of another model than the present one are made
-/// again, and those in a store that is not set up any more; with `again` all are.
+/// again; with `again` all are.
 pub async fn embed_knowledge(
     deps: &Deps,
     caller: &Caller,
@@ -142,7 +135,7 @@ pub async fn embed_knowledge(
     let model = deps.llm().embedding_model().map(str::to_owned);
     let is_dropped = |snapshot: &KnowledgeSnapshot| {
         let present = snapshot.vectors.as_ref();
-        again || present.map(|vectors| &vectors.model) != model.as_ref() || lacks_vector_store(deps, snapshot)
+        again || present.map(|vectors| &vectors.model) != model.as_ref()
     };
     let missing = if is_dropped(&present) {
         present.list_block_texts()

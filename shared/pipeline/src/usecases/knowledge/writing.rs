@@ -2,13 +2,10 @@
 
 use super::KnowledgeError;
 use super::changed_knowledge::ChangedKnowledge;
-use super::overflow::{delete_spare_vectors, find_vector_room, put_overflow};
 use crate::steps::audit::audit_action;
 use recado_domain::access::Caller;
 use recado_domain::audit::{AuditAction, AuditedAction};
-use recado_domain::knowledge::{
-    AgentKnowledge, KnowledgeSnapshot, MadeVectors, SnapshotName, VectorGap, VectorIndexName,
-};
+use recado_domain::knowledge::{AgentKnowledge, KnowledgeSnapshot, MadeVectors, SnapshotName, VectorGap};
 use recado_ports::Deps;
 use recado_ports::ports::{FileBytes, FileError, PortError};
 use recado_ports::random_id::generate_random_bits;
@@ -43,15 +40,11 @@ pub(super) async fn change_snapshot(
     made: &MadeVectors,
     change: impl Fn(&KnowledgeSnapshot) -> Result<KnowledgeSnapshot, KnowledgeError>,
 ) -> Result<ChangedSnapshot, KnowledgeError> {
-    let (change, room) = (&change, find_vector_room(deps));
+    let (change, room) = (&change, deps.settings().knowledge.vector_bytes());
     retry_lost_write(PortError::contended("knowledge"), present, |present| async move {
         let mut next = deps.llm().renew_analysis(change(&present)?).await?;
         let refused = next.add_made_vectors(made, room).err();
-        let (tenant, agent) = (&knowledge.tenant, &knowledge.agent);
-        let index = next.find_vector_index(tenant, agent);
-        let name = announce_snapshot(deps, knowledge, index.as_ref()).await?;
-        let not_put = put_overflow(deps, index.as_ref(), &mut next, made, room).await;
-        let refused = not_put.or(refused);
+        let name = announce_snapshot(deps, knowledge).await?;
         let bytes = next.to_bytes()?;
         let key = name.file_key();
         let written = deps
@@ -63,7 +56,6 @@ pub(super) async fn change_snapshot(
         })?;
         if let Some(known) = switch_to_snapshot(deps, knowledge, &name, &next).await? {
             delete_spare_files(deps, &known).await;
-            delete_spare_vectors(deps, (tenant, agent), &present, &next).await;
             return Ok(WriteAttempt::Done((next, refused)));
         }
         deps.queues().delete_file(&key).await?;
@@ -72,12 +64,10 @@ pub(super) async fn change_snapshot(
     .await
 }
 
-/// Names a new snapshot in the record before its file is written, so that no file is ever forgotten. So is the index of its stored
-/// vectors, before any is put.
+/// Names a new snapshot in the record before its file is written, so that no file is ever forgotten.
 async fn announce_snapshot(
     deps: &Deps,
     knowledge: &ChangedKnowledge,
-    index: Option<&VectorIndexName>,
 ) -> Result<SnapshotName, KnowledgeError> {
     let name = SnapshotName::from_random_bits(generate_random_bits(deps.system()));
     retry_lost_write(PortError::contended("knowledge"), (), |()| async {
@@ -87,9 +77,6 @@ async fn announce_snapshot(
             deps.queues().delete_file(&spare.file_key()).await?;
         }
         known.record.begin_snapshot(name.clone(), now, &deletable);
-        if let Some(index) = index {
-            known.record.note_vector_index(index.clone());
-        }
         let written = save_knowledge(deps.store(), &mut known).await?;
         Ok(WriteAttempt::after_write(written, name.clone()))
     })
