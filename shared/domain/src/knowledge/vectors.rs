@@ -12,7 +12,7 @@ const LOW_STEPS: f32 = 254.0;
 /// Bytes of a row beside its dimensions: the number of its block, and its scale.
 const ROW_HEAD_BYTES: usize = 8;
 
-/// Bytes at the end of a snapshot's file for each vector that stood outside of it, as earlier builds wrote it.
+/// Bytes at the end of a snapshot's file for each vector outside of it, in earlier builds.
 const OUTSIDE_BYTES: usize = 12;
 
 /// Vectors of equal dimensions, one after the other. Each has the length 1.
