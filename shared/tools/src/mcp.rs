@@ -1,10 +1,12 @@
-//! Tools of servers of the Model Context Protocol, by the official client.
+//! Tools of servers of the Model Context Protocol.
 //!
 //! A session with a server is opened when it is first needed. It is kept in the process with the list of the server's tools, for a
 //! bounded time, and is closed when the server says that its list changed or does not know a tool. Its requests go through the
 //! guarded client: to hosts that are judged as those of other tools, without redirects.
 
 mod acting;
+mod connection;
+mod events;
 mod failure;
 mod session;
 
@@ -15,8 +17,7 @@ use recado_domain::secret::Secret;
 use recado_domain::tools::{McpListing, McpServer, Tool};
 use recado_http_client::HostReach;
 use recado_ports::ports::{Secrets, ToolFailure, ToolLimits};
-use rmcp::model::{CallToolRequestParams, CallToolResult, JsonObject, RequestMetaObject};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use session::{McpSession, ServerKey, SessionShelf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,6 +25,9 @@ use tokio::time::timeout;
 
 /// The key under which a call of a tool that acts carries the effect's id, in `_meta`.
 pub(crate) const EFFECT_ID_KEY: &str = "recado/effect_id";
+
+/// The fields that the result of a call may have beside its content.
+const RESULT_FIELDS: [&str; 4] = ["_meta", "isError", "resultType", "structuredContent"];
 
 /// The sessions of this process with servers.
 #[derive(Debug, Clone, Default)]
@@ -102,17 +106,15 @@ impl McpServers {
         limits: ToolLimits,
     ) -> Result<McpAnswer, McpFailure> {
         let session = Box::pin(self.find_session(http, tool, server, limits)).await?;
-        let mut params = CallToolRequestParams::new(call.name.to_owned());
-        params = params.with_arguments(call.arguments.clone());
+        let mut params = json!({"name": call.name, "arguments": call.arguments});
         if let Some(effect) = call.effect {
-            let mut meta = JsonObject::new();
-            meta.insert(EFFECT_ID_KEY.to_owned(), Value::from(effect.as_str()));
-            params.meta = Some(RequestMetaObject::from(meta));
+            params["_meta"] = json!({EFFECT_ID_KEY: effect.as_str()});
         }
-        let called = session.running.peer().call_tool(params).await;
-        let failure = match called {
-            Ok(result) => return Ok(read_result(&result, session.secret.as_ref())),
-            Err(error) => McpFailure::from_service_error(&error, session.secret.as_ref()),
+        let called = session.connection.send_request("tools/call", &params).await;
+        let secret = session.connection.secret.as_ref();
+        let failure = match called.and_then(|result| read_result(&result, secret)) {
+            Ok(answer) => return Ok(answer),
+            Err(failure) => failure,
         };
         if failure.ends_session() {
             self.shelf.close_session(&ServerKey::new(tool, server), &session);
@@ -187,23 +189,31 @@ async fn within<T>(
 }
 
 /// Reads what a server returned: its texts, and what else it may read as JSON. Pictures and sounds are named, not shown.
-fn read_result(result: &CallToolResult, secret: Option<&Secret>) -> McpAnswer {
-    let texts = result.content.iter().map(|block| match block.as_text() {
-        Some(text) => text.text.clone(),
-        None => "[the tool returned something that is no text]".to_owned(),
+fn read_result(result: &Value, secret: Option<&Secret>) -> Result<McpAnswer, McpFailure> {
+    let fields = result.as_object().ok_or_else(McpFailure::other_result)?;
+    let content = match fields.get("content") {
+        Some(content) => content.as_array().map(Vec::as_slice),
+        None => fields
+            .keys()
+            .all(|name| RESULT_FIELDS.contains(&name.as_str()))
+            .then_some::<&[Value]>(&[]),
+    };
+    let texts = content.ok_or_else(McpFailure::other_result)?.iter().map(|block| {
+        let text = block["text"].as_str().filter(|_| block["type"] == "text");
+        text.unwrap_or("[the tool returned something that is no text]")
     });
     let text = texts.collect::<Vec<_>>().join("\n");
-    let structured = result.structured_content.clone();
-    let text = match (&structured, text.trim().is_empty()) {
+    let structured = fields.get("structuredContent").filter(|value| !value.is_null());
+    let text = match (structured, text.trim().is_empty()) {
         (Some(value), true) => value.to_string(),
         _ => text,
     };
-    let value = structured.or_else(|| serde_json::from_str(&text).ok());
-    McpAnswer {
+    let value = structured.cloned().or_else(|| serde_json::from_str(&text).ok());
+    Ok(McpAnswer {
         text: hide_secret(&text, secret),
         value: value.unwrap_or_default(),
-        is_error: result.is_error.unwrap_or_default(),
-    }
+        is_error: result["isError"].as_bool().unwrap_or_default(),
+    })
 }
 
 #[cfg(test)]

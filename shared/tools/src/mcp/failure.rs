@@ -1,16 +1,15 @@
-//! What it means that a server did not answer, or refused. Texts of servers are kept only where the model may read them.
+//! Judges why a server did not answer, or refused. Texts of servers are kept only where the model may read them.
 
 use crate::hide_secret;
 use recado_domain::secret::Secret;
 use recado_ports::ports::ToolFailure;
-use rmcp::model::{ErrorCode, ErrorData};
-use rmcp::service::{ClientInitializeError, ServiceError};
-use rmcp::transport::DynamicTransportError;
-use rmcp::transport::streamable_http_client::StreamableHttpError;
-use std::error::Error;
+use serde_json::Value;
 
 /// Greatest length of a server's own words about an error, in characters.
 const WORDS_MAX: usize = 500;
+
+/// The codes of errors that say that a request was not done: it is malformed, its method is unknown, or its arguments are wrong.
+const REJECTING_CODES: [i64; 3] = [-32_600, -32_601, -32_602];
 
 /// The reason why a request to a server brought nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,74 +29,53 @@ pub(super) enum McpFailure {
 }
 
 impl McpFailure {
-    /// Judges why a session could not be opened.
-    pub(super) fn from_start(error: &ClientInitializeError, secret: Option<&Secret>) -> Self {
-        match error {
-            ClientInitializeError::TransportError { error, .. } => Self::from_transport(error),
-            ClientInitializeError::LegacyFallbackFailed { fallback, .. } => {
-                Self::from_start(fallback, secret)
-            }
-            ClientInitializeError::JsonRpcError(said) => Self::from_answer(said, secret),
-            _ => Self::Failed("it does not speak the protocol in a version that is known here".to_owned()),
-        }
-    }
-
-    /// Judges why a request brought no result.
-    pub(super) fn from_service_error(error: &ServiceError, secret: Option<&Secret>) -> Self {
-        match error {
-            ServiceError::McpError(said) => Self::from_answer(said, secret),
-            ServiceError::TransportSend(error) => Self::from_transport(error),
-            ServiceError::Timeout { .. } => Self::TimedOut,
-            ServiceError::TransportClosed => Self::Failed("the connection was closed".to_owned()),
-            _ => Self::Failed("it answered with something that is not understood here".to_owned()),
-        }
-    }
-
-    fn from_answer(said: &ErrorData, secret: Option<&Secret>) -> Self {
-        let words: String = said.message.chars().take(WORDS_MAX).collect();
+    /// Judges an error of the protocol.
+    pub(super) fn from_error(error: &Value, secret: Option<&Secret>) -> Self {
+        let message = error["message"].as_str().unwrap_or_default();
+        let words: String = message.chars().take(WORDS_MAX).collect();
         let words = format!("it says: {}", hide_secret(&words, secret));
-        match said.code {
-            ErrorCode::INVALID_PARAMS | ErrorCode::METHOD_NOT_FOUND | ErrorCode::INVALID_REQUEST => {
-                Self::Rejected(words)
-            }
-            _ => Self::Failed(words),
+        if error["code"]
+            .as_i64()
+            .is_some_and(|code| REJECTING_CODES.contains(&code))
+        {
+            Self::Rejected(words)
+        } else {
+            Self::Failed(words)
         }
     }
 
-    fn from_transport(error: &DynamicTransportError) -> Self {
-        let mut cause: Option<&(dyn Error + 'static)> = Some(error.error.as_ref());
-        while let Some(current) = cause {
-            if let Some(known) = current.downcast_ref::<StreamableHttpError<reqwest::Error>>() {
-                return Self::from_exchange(known);
-            }
-            cause = current.source();
-        }
-        Self::Failed("the connection broke".to_owned())
-    }
-
-    fn from_exchange(error: &StreamableHttpError<reqwest::Error>) -> Self {
-        match error {
-            StreamableHttpError::AuthRequired(_) | StreamableHttpError::InsufficientScope(_) => {
-                Self::Credentials
-            }
-            StreamableHttpError::SessionExpired => Self::SessionEnded,
-            StreamableHttpError::Client(error) if error.is_connect() => {
-                Self::NothingLeft("there is no connection to its server".to_owned())
-            }
-            StreamableHttpError::Client(error) if error.is_timeout() => Self::TimedOut,
-            StreamableHttpError::HttpStatus(found) => Self::from_status(found.status),
-            StreamableHttpError::UnexpectedServerResponse(text) => match read_status(text) {
-                Some(status) => Self::from_status(status),
-                None => Self::Failed("its server answered with something else than the protocol".to_owned()),
-            },
-            StreamableHttpError::ResponseBodyTooLarge { .. } | StreamableHttpError::Sse(_) => {
-                Self::Failed("its answer is too large, or broke off".to_owned())
-            }
-            _ => Self::Failed("its server answered with something else than the protocol".to_owned()),
+    /// Judges why a request brought no answer.
+    pub(super) fn from_request_error(error: &reqwest::Error) -> Self {
+        if error.is_connect() {
+            Self::NothingLeft("there is no connection to its server".to_owned())
+        } else if error.is_timeout() {
+            Self::TimedOut
+        } else {
+            Self::other_protocol()
         }
     }
 
-    fn from_status(status: u16) -> Self {
+    /// Returns the failure of an answer that is not one of the protocol.
+    pub(super) fn other_protocol() -> Self {
+        Self::Failed("its server answered with something else than the protocol".to_owned())
+    }
+
+    /// Returns the failure of a server that speaks other versions of the protocol.
+    pub(super) fn other_version() -> Self {
+        Self::Failed("it does not speak the protocol in a version that is known here".to_owned())
+    }
+
+    /// Returns the failure of an answer that could not be read to its end.
+    pub(super) fn broken_answer() -> Self {
+        Self::Failed("its answer is too large, or broke off".to_owned())
+    }
+
+    /// Returns the failure of a result that has another form than that of its request.
+    pub(super) fn other_result() -> Self {
+        Self::Failed("it answered with something that is not understood here".to_owned())
+    }
+
+    pub(super) fn from_status(status: u16) -> Self {
         let told = format!("its server answers with the status {status}");
         match status {
             401 | 403 => Self::Credentials,
@@ -128,9 +106,4 @@ impl McpFailure {
             Self::NothingLeft(why) | Self::Rejected(why) | Self::Failed(why) => ToolFailure::Failed(why),
         }
     }
-}
-
-/// Reads the status of an answer that the client describes as `HTTP 404 Not Found: …`.
-fn read_status(text: &str) -> Option<u16> {
-    text.strip_prefix("HTTP ")?.get(..3)?.parse().ok()
 }

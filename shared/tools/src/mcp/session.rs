@@ -1,27 +1,18 @@
 //! A session with a server: its connection, the list of its tools, and for how long both are kept.
 
+use super::connection::McpConnection;
 use super::failure::McpFailure;
-use crate::{ANSWER_MAX, hide_secret};
+use crate::hide_secret;
 use recado_domain::file_text::clean_file_name;
 use recado_domain::ids::TenantId;
 use recado_domain::secret::Secret;
 use recado_domain::tools::{McpListing, McpServer, Tool};
 use recado_http_client::{GuardedClients, HostReach};
-use rmcp::model::{
-    ClientCapabilities, ClientConfig, Implementation, PaginatedRequestParams, ProtocolVersion,
-    SubscriptionFilter,
-};
-use rmcp::service::{
-    ClientInitializeError, ClientLifecycleMode, ClientServiceExt, NotificationContext, Peer, RunningService,
-};
-use rmcp::transport::StreamableHttpClientTransport;
-use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
-use rmcp::{ClientHandler, RoleClient};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
+use tokio::task::JoinHandle;
 
 /// Time for which a session is kept, with the list of the server's tools.
 const KEPT: Duration = Duration::from_secs(300);
@@ -35,9 +26,6 @@ const LISTED_MAX: usize = 500;
 
 /// Time for the check of a list's schemas. It is far more than they need; tools behind it are not listed.
 const CHECKED_WITHIN: Duration = Duration::from_secs(2);
-
-/// Greatest size of an error's text that is read, in bytes.
-const ERROR_MAX: usize = 4 * 1024;
 
 /// The server of a session, and whose credential it has.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -78,7 +66,7 @@ impl SessionShelf {
 
     /// Has the next call open another session than this one.
     pub(super) fn close_session(&self, key: &ServerKey, session: &Arc<McpSession>) {
-        session.changed.store(true, Ordering::SeqCst);
+        session.connection.note_news();
         let place = self.find_place(key);
         if let Ok(mut kept) = place.try_lock()
             && kept.as_ref().is_some_and(|one| Arc::ptr_eq(one, session))
@@ -91,30 +79,21 @@ impl SessionShelf {
 /// A session with a server. It is closed when the last user drops it.
 #[derive(Debug)]
 pub(super) struct McpSession {
-    pub(super) running: RunningService<RoleClient, ListWatch>,
+    pub(super) connection: Arc<McpConnection>,
     /// The tools that the server listed.
     pub(super) tools: Vec<McpListing>,
-    /// The secret that its requests carry.
-    pub(super) secret: Option<Secret>,
-    changed: Arc<AtomicBool>,
     reach: HostReach,
     opened_at: Instant,
+    _news: NewsTask,
 }
 
-/// The handler of a server's messages. Only that the list of tools changed is heard.
+/// The task that hears what a server says unasked. It ends when this is dropped.
 #[derive(Debug)]
-pub(super) struct ListWatch {
-    changed: Arc<AtomicBool>,
-}
+struct NewsTask(JoinHandle<()>);
 
-impl ClientHandler for ListWatch {
-    fn get_info(&self) -> ClientConfig {
-        let recado = Implementation::new("recado", env!("CARGO_PKG_VERSION"));
-        ClientConfig::new(ClientCapabilities::default(), recado)
-    }
-
-    async fn on_tool_list_changed(&self, _: NotificationContext<RoleClient>) {
-        self.changed.store(true, Ordering::SeqCst);
+impl Drop for NewsTask {
+    fn drop(&mut self) {
+        self.0.abort();
     }
 }
 
@@ -132,92 +111,35 @@ impl McpSession {
         let (client, url) = client
             .client_for_url(&server.url)
             .map_err(|why| refused(why.to_string()))?;
-        let bytes = usize::try_from(ANSWER_MAX).unwrap_or(usize::MAX);
-        let mut config = StreamableHttpClientTransportConfig::with_uri(url)
-            .max_json_response_size(bytes)
-            .max_sse_event_size(bytes)
-            .max_error_response_size(ERROR_MAX)
-            // A call of a tool that acts is never repeated, whatever the server said.
-            .reinit_on_expired_session(false);
-        if let Some(secret) = &secret {
-            config = config.auth_header(secret.expose_secret());
-        }
-        let changed = Arc::new(AtomicBool::new(false));
-        let running = start(&client, config, &changed).await;
-        let running = running.map_err(|error| McpFailure::from_start(&error, secret.as_ref()))?;
-        watch_list(running.peer().clone(), changed.clone());
-        let tools = list_tools(running.peer(), secret.as_ref()).await?;
+        let opened_at = Instant::now();
+        let connection = Arc::new(McpConnection::open(client, url, secret).await?);
+        let news = NewsTask(tokio::spawn(connection.clone().hear_news(KEPT)));
+        let tools = list_tools(&connection).await?;
         Ok(Self {
-            running,
+            connection,
             tools,
-            secret,
-            changed,
             reach,
-            opened_at: Instant::now(),
+            opened_at,
+            _news: news,
         })
     }
 
     /// Returns `true` if the session may be used for another call.
     pub(super) fn is_usable(&self, reach: HostReach) -> bool {
-        let is_young = self.opened_at.elapsed() < KEPT;
-        let is_open = !self.running.is_closed() && !self.running.peer().is_transport_closed();
-        is_young && is_open && self.reach == reach && !self.changed.load(Ordering::SeqCst)
+        self.opened_at.elapsed() < KEPT && self.reach == reach && !self.connection.has_news()
     }
 }
 
-/// Begins to speak with a server: in the newest version of the protocol, or in one with a handshake if it knows no newer.
-async fn start(
-    client: &reqwest::Client,
-    config: StreamableHttpClientTransportConfig,
-    changed: &Arc<AtomicBool>,
-) -> Result<RunningService<RoleClient, ListWatch>, ClientInitializeError> {
-    let begin = |lifecycle| {
-        let watch = ListWatch {
-            changed: changed.clone(),
-        };
-        let transport = StreamableHttpClientTransport::with_client(client.clone(), config.clone());
-        watch.serve_with_lifecycle(transport, lifecycle)
-    };
-    let newest = ClientLifecycleMode::Auto {
-        preferred_versions: vec![ProtocolVersion::LATEST],
-        legacy_version: None,
-    };
-    match Box::pin(begin(newest)).await {
-        Err(ClientInitializeError::NoCompatibleProtocolVersion { .. }) => {
-            Box::pin(begin(ClientLifecycleMode::Initialize)).await
-        }
-        started => started,
-    }
-}
-
-/// Hears of changes of the list from a server that tells them only to who asked for them. Others tell them unasked.
-fn watch_list(peer: Peer<RoleClient>, changed: Arc<AtomicBool>) {
-    let info = peer.peer_info();
-    let is_asked = info.is_some_and(|info| info.protocol_version >= ProtocolVersion::STANDARD_HEADERS);
-    if !is_asked {
-        return;
-    }
-    tokio::spawn(async move {
-        let wanted = SubscriptionFilter::builder().tools_list_changed().build();
-        let Ok(mut subscription) = peer.listen(wanted).await else {
-            return;
-        };
-        if let Ok(Some(_)) = subscription.next().await {
-            changed.store(true, Ordering::SeqCst);
-        }
-    });
-}
-
-async fn list_tools(peer: &Peer<RoleClient>, secret: Option<&Secret>) -> Result<Vec<McpListing>, McpFailure> {
-    let (mut listed, mut cursor) = (Vec::new(), None);
+async fn list_tools(connection: &McpConnection) -> Result<Vec<McpListing>, McpFailure> {
+    let secret = connection.secret.as_ref();
+    let (mut listed, mut params) = (Vec::new(), json!({}));
     for _ in 0..PAGES_MAX {
-        let page = PaginatedRequestParams::default().with_cursor(cursor);
-        let page = peer.list_tools(Some(page)).await;
-        let page = page.map_err(|error| McpFailure::from_service_error(&error, secret))?;
-        listed.extend(page.tools.iter().filter_map(|tool| read_listing(tool, secret)));
-        cursor = page.next_cursor;
-        if cursor.is_none() || listed.len() >= LISTED_MAX {
-            break;
+        let page = connection.send_request("tools/list", &params).await?;
+        let tools = page["tools"].as_array().ok_or_else(McpFailure::other_result)?;
+        listed.extend(tools.iter().filter_map(|tool| read_listing(tool, secret)));
+        match &page["nextCursor"] {
+            Value::String(cursor) if listed.len() < LISTED_MAX => params = json!({"cursor": cursor}),
+            _ => break,
         }
     }
     listed.truncate(LISTED_MAX);
@@ -248,11 +170,11 @@ async fn check_listings(listed: Vec<ListedTool>) -> Result<Vec<McpListing>, McpF
 }
 
 /// Reads what a server tells of a tool, without the secret if it repeats that.
-fn read_listing(tool: &rmcp::model::Tool, secret: Option<&Secret>) -> Option<ListedTool> {
-    let arguments = Value::Object((*tool.input_schema).clone()).to_string();
+fn read_listing(tool: &Value, secret: Option<&Secret>) -> Option<ListedTool> {
+    let arguments = tool["inputSchema"].to_string();
     Some((
-        hide_secret(&tool.name, secret),
-        hide_secret(tool.description.as_deref().unwrap_or_default(), secret),
+        hide_secret(tool["name"].as_str()?, secret),
+        hide_secret(tool["description"].as_str().unwrap_or_default(), secret),
         serde_json::from_str(&hide_secret(&arguments, secret)).ok()?,
     ))
 }

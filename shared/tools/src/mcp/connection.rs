@@ -1,0 +1,243 @@
+//! The Model Context Protocol over HTTP: a request is a POST, which is answered in JSON or by a stream of events.
+
+use super::events::McpEventReader;
+use super::failure::McpFailure;
+use crate::ANSWER_MAX;
+use recado_domain::secret::Secret;
+use recado_http_client::read_body_within;
+use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderValue};
+use reqwest::{Client, Method, RequestBuilder, Response, StatusCode};
+use serde_json::{Value, json};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+use tokio::runtime::Handle;
+use tokio::time::{sleep, timeout};
+
+/// The newest version of the protocol that begins with a handshake. A server may choose an older one.
+const NEWEST: &str = "2025-11-25";
+
+/// The headers with the version that the server chose, and with the name that it gave the session.
+const VERSION_HEADER: &str = "mcp-protocol-version";
+const SESSION_HEADER: &str = "mcp-session-id";
+
+/// The types of answers.
+const JSON: &str = "application/json";
+const EVENTS: &str = "text/event-stream";
+
+/// The code of a request that is not known here.
+const METHOD_NOT_FOUND: i64 = -32_601;
+
+/// Time after which a stream of news that ended is asked for again.
+const AGAIN_AFTER: Duration = Duration::from_secs(1);
+
+/// Greatest time for the request that ends a session.
+const END_TIMEOUT: Duration = Duration::from_secs(3);
+
+/// A connection to a server: what each request to it carries. Its session is ended when the last user drops it.
+#[derive(Debug)]
+pub(super) struct McpConnection {
+    client: Client,
+    url: String,
+    /// The secret that its requests carry.
+    pub(super) secret: Option<Secret>,
+    version: Option<HeaderValue>,
+    session: Option<HeaderValue>,
+    next_id: AtomicU64,
+    has_news: AtomicBool,
+}
+
+impl McpConnection {
+    /// Begins to speak with a server.
+    pub(super) async fn open(
+        client: Client,
+        url: String,
+        secret: Option<Secret>,
+    ) -> Result<Self, McpFailure> {
+        let mut connection = Self {
+            client,
+            url,
+            secret,
+            version: None,
+            session: None,
+            next_id: AtomicU64::new(1),
+            has_news: AtomicBool::new(false),
+        };
+        let recado = json!({"name": "recado", "version": env!("CARGO_PKG_VERSION")});
+        let hello = json!({"protocolVersion": NEWEST, "capabilities": {}, "clientInfo": recado});
+        let (welcome, session) = connection.exchange("initialize", &hello).await?;
+        connection.session = session;
+        let version = welcome["protocolVersion"].as_str();
+        let version = version.and_then(|version| HeaderValue::from_str(version).ok());
+        connection.version = Some(version.ok_or_else(McpFailure::other_version)?);
+        let begun = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+        connection.post_message(&begun).await?;
+        Ok(connection)
+    }
+
+    /// Sends a request, and returns its result.
+    pub(super) async fn send_request(&self, method: &str, params: &Value) -> Result<Value, McpFailure> {
+        let (result, _) = self.exchange(method, params).await?;
+        Ok(result)
+    }
+
+    /// Returns `true` if the list of the server's tools may be another one now.
+    pub(super) fn has_news(&self) -> bool {
+        self.has_news.load(Ordering::SeqCst)
+    }
+
+    /// Notes that the list of the server's tools may be another one now.
+    pub(super) fn note_news(&self) {
+        self.has_news.store(true, Ordering::SeqCst);
+    }
+
+    /// Hears what the server says unasked, for at most so long. A server need not have such a stream.
+    pub(super) async fn hear_news(self: Arc<Self>, within: Duration) {
+        let listens = async {
+            loop {
+                let asked = self.build_request(Method::GET).header(ACCEPT, EVENTS);
+                let answer = asked.send().await.ok().filter(|one| one.status().is_success());
+                let Some(answer) = answer.filter(|one| is_of_type(one, EVENTS)) else {
+                    return;
+                };
+                let mut events = McpEventReader::new(answer);
+                while let Ok(Some(event)) = events.next_event().await {
+                    self.hear_message(&event, None).await;
+                }
+                sleep(AGAIN_AFTER).await;
+            }
+        };
+        let _ = timeout(within, listens).await;
+    }
+
+    /// Sends a request. Returns its result, and the session's name if the answer has one.
+    async fn exchange(
+        &self,
+        method: &str,
+        params: &Value,
+    ) -> Result<(Value, Option<HeaderValue>), McpFailure> {
+        let id = self.next_id.fetch_add(1, Ordering::Relaxed);
+        let message = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
+        let answer = self.post_message(&message).await?;
+        let session = answer.headers().get(SESSION_HEADER).cloned();
+        Ok((self.read_result(answer, id).await?, session))
+    }
+
+    fn build_request(&self, method: Method) -> RequestBuilder {
+        let mut request = self.client.request(method, self.url.as_str());
+        if let Some(secret) = &self.secret {
+            request = request.bearer_auth(secret.expose_secret());
+        }
+        let named = [(VERSION_HEADER, &self.version), (SESSION_HEADER, &self.session)];
+        for (name, value) in named {
+            if let Some(value) = value {
+                request = request.header(name, value);
+            }
+        }
+        request
+    }
+
+    /// Posts a message. Returns the answer if the server took it.
+    async fn post_message(&self, message: &Value) -> Result<Response, McpFailure> {
+        let request = self.build_request(Method::POST);
+        let request = request.header(ACCEPT, format!("{JSON}, {EVENTS}")).json(message);
+        let sent = request.send().await;
+        let answer = sent.map_err(|error| McpFailure::from_request_error(&error))?;
+        if answer.status().is_success() {
+            return Ok(answer);
+        }
+        Err(self.read_refusal(answer).await)
+    }
+
+    /// Judges an answer that is no success. It may carry an error of the protocol.
+    async fn read_refusal(&self, answer: Response) -> McpFailure {
+        let status = answer.status();
+        match status {
+            StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => return McpFailure::Credentials,
+            StatusCode::NOT_FOUND if self.session.is_some() => return McpFailure::SessionEnded,
+            StatusCode::TOO_MANY_REQUESTS => return McpFailure::from_status(status.as_u16()),
+            _ if !is_of_type(&answer, JSON) => return McpFailure::from_status(status.as_u16()),
+            _ => {}
+        }
+        let message = match read_body_within(answer, ANSWER_MAX).await {
+            Ok(body) => serde_json::from_slice::<Value>(&body).unwrap_or_default(),
+            Err(_) if status.is_server_error() => return McpFailure::from_status(status.as_u16()),
+            Err(_) => return McpFailure::broken_answer(),
+        };
+        if message["error"].is_object() {
+            return McpFailure::from_error(&message["error"], self.secret.as_ref());
+        }
+        McpFailure::from_status(status.as_u16())
+    }
+
+    /// Reads the result of a request from its answer.
+    async fn read_result(&self, answer: Response, id: u64) -> Result<Value, McpFailure> {
+        if is_of_type(&answer, EVENTS) {
+            let mut events = McpEventReader::new(answer);
+            while let Some(event) = events.next_event().await? {
+                if let Some(result) = self.hear_message(&event, Some(id)).await {
+                    return result;
+                }
+            }
+            return Err(McpFailure::Failed("the connection was closed".to_owned()));
+        }
+        if !is_of_type(&answer, JSON) {
+            return Err(McpFailure::other_protocol());
+        }
+        let body = read_body_within(answer, ANSWER_MAX).await;
+        let body = body.map_err(|_| McpFailure::broken_answer())?;
+        let result = self.hear_message(&body, Some(id)).await;
+        result.unwrap_or_else(|| Err(McpFailure::other_protocol()))
+    }
+
+    /// Hears a message of the server. Returns the result if it answers the request with this id.
+    async fn hear_message(&self, message: &[u8], id: Option<u64>) -> Option<Result<Value, McpFailure>> {
+        let mut message: Value = serde_json::from_slice(message).ok()?;
+        if let Some(method) = message["method"].as_str() {
+            match &message["id"] {
+                Value::Null if method == "notifications/tools/list_changed" => self.note_news(),
+                Value::Null => {}
+                asked => self.answer_server(method, asked).await,
+            }
+            return None;
+        }
+        let (id, named) = (id?, &message["id"]);
+        let is_same = named.as_u64() == Some(id) || named.as_str() == Some(id.to_string().as_str());
+        if message["error"].is_object() && (is_same || named.is_null()) {
+            return Some(Err(McpFailure::from_error(
+                &message["error"],
+                self.secret.as_ref(),
+            )));
+        }
+        let result = message.get_mut("result").filter(|_| is_same)?;
+        Some(Ok(result.take()))
+    }
+
+    /// Answers a request of the server. Nothing but a ping is known here.
+    async fn answer_server(&self, method: &str, id: &Value) {
+        let answer = if method == "ping" {
+            json!({"jsonrpc": "2.0", "id": id, "result": {}})
+        } else {
+            let error = json!({"code": METHOD_NOT_FOUND, "message": "it is not known here"});
+            json!({"jsonrpc": "2.0", "id": id, "error": error})
+        };
+        // The server may take it or not.
+        let _ = self.post_message(&answer).await;
+    }
+}
+
+impl Drop for McpConnection {
+    fn drop(&mut self) {
+        if let (Some(_), Ok(runtime)) = (&self.session, Handle::try_current()) {
+            let ends = self.build_request(Method::DELETE).timeout(END_TIMEOUT);
+            runtime.spawn(ends.send());
+        }
+    }
+}
+
+fn is_of_type(answer: &Response, wanted: &str) -> bool {
+    let named = answer.headers().get(CONTENT_TYPE);
+    let named = named.and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let kind = named.split(';').next().unwrap_or_default();
+    kind.trim().eq_ignore_ascii_case(wanted)
+}
