@@ -127,9 +127,8 @@ impl ToldDrops {
 fn may_be_logged(event: &Metadata<'_>) -> bool {
     event.target() != TRACE_TARGET
         && (event.is_span()
-            || !recado_http_client::is_never_logged(event.target())
-                && (!recado_http_client::logs_message_bodies(event.target())
-                    || *event.level() <= Level::WARN))
+            || !recado_http_client::logs_message_bodies(event.target())
+            || *event.level() <= Level::WARN)
 }
 
 /// The time of day where the machine is, for people.

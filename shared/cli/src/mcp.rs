@@ -1,25 +1,20 @@
 //! `recado mcp`: lets a program that a language model drives work with a running installation, by the Model Context Protocol.
 
 mod calls;
+mod stdio;
 mod tools;
 
 use crate::command_environment::CommandEnvironment;
 use crate::installation::{InstallationArguments, InstallationClient};
 use crate::json_fields::list_items;
-use anyhow::{Context, Result};
+use anyhow::Result;
 use calls::run_tool_call;
 use clap::Args;
 use recado_machine::output;
-use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Implementation, ListToolsResult,
-    PaginatedRequestParams, ServerCapabilities, ServerConfig,
-};
-use rmcp::service::RequestContext;
-use rmcp::transport::stdio;
-use rmcp::{ErrorData, RoleServer, ServerHandler};
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::io::{IsTerminal, stdin};
+use stdio::{RpcAnswer, RpcRefusal, choose_version, serve_client};
 use tools::{DeskTool, TOOLS, parse_call};
 
 /// The words that a client gives its model about all tools.
@@ -56,13 +51,6 @@ pub(crate) async fn serve_tools(arguments: McpArguments, environment: &CommandEn
     }
 }
 
-async fn serve_client(desk: ToolDesk) -> Result<()> {
-    let running = rmcp::serve_server(desk, stdio()).await;
-    let running = running.context("no client spoke the Model Context Protocol on standard input")?;
-    running.waiting().await?;
-    Ok(())
-}
-
 /// Lists the routes that a token opens.
 fn list_routes(token: &Value) -> BTreeSet<String> {
     let routes = list_items(token, "routes").iter();
@@ -80,43 +68,46 @@ impl ToolDesk {
     fn list_offered(&self) -> impl Iterator<Item = &'static DeskTool> {
         TOOLS.iter().filter(|tool| self.routes.contains(tool.route))
     }
-}
 
-impl ServerHandler for ToolDesk {
-    fn get_info(&self) -> ServerConfig {
-        let capabilities = ServerCapabilities::builder().enable_tools().build();
-        ServerConfig::new(capabilities)
-            .with_server_info(Implementation::new("recado", env!("CARGO_PKG_VERSION")))
-            .with_instructions(INSTRUCTIONS)
-    }
-
-    async fn list_tools(
-        &self,
-        _: Option<PaginatedRequestParams>,
-        _: RequestContext<RoleServer>,
-    ) -> Result<ListToolsResult, ErrorData> {
-        let tools = self.list_offered().map(DeskTool::describe).collect();
-        Ok(ListToolsResult::with_all_items(tools))
-    }
-
-    async fn call_tool(
-        &self,
-        request: CallToolRequestParams,
-        _: RequestContext<RoleServer>,
-    ) -> Result<CallToolResponse, ErrorData> {
-        if !self.list_offered().any(|tool| tool.name == request.name) {
-            let unknown = format!("there is no tool {} for this token", request.name);
-            return Err(ErrorData::invalid_params(unknown, None));
+    /// Answers a request of a client.
+    async fn answer_request(&self, method: &str, params: &Value) -> RpcAnswer {
+        match method {
+            "initialize" => Ok(json!({
+                "protocolVersion": choose_version(params),
+                "capabilities": {"tools": {}},
+                "serverInfo": {"name": "recado", "version": env!("CARGO_PKG_VERSION")},
+                "instructions": INSTRUCTIONS,
+            })),
+            "ping" => Ok(json!({})),
+            "tools/list" => {
+                let tools: Vec<Value> = self.list_offered().map(DeskTool::describe).collect();
+                Ok(json!({"tools": tools}))
+            }
+            "tools/call" => self.call_tool(params).await,
+            _ => Err((RpcRefusal::NoMethod, format!("there is no method {method}"))),
         }
-        let arguments = request.arguments.unwrap_or_default();
-        let answer = match parse_call(&request.name, arguments) {
+    }
+
+    async fn call_tool(&self, params: &Value) -> RpcAnswer {
+        let name = params["name"].as_str().unwrap_or_default();
+        if !self.list_offered().any(|tool| tool.name == name) {
+            let unknown = format!("there is no tool {name} for this token");
+            return Err((RpcRefusal::WrongParameters, unknown));
+        }
+        let arguments = params["arguments"].as_object().cloned();
+        let answer = match parse_call(name, arguments.unwrap_or_default()) {
             Ok(call) => run_tool_call(&self.there, call).await,
             Err(error) => Err(error),
         };
         Ok(match answer {
-            Ok(answer) => CallToolResult::structured(answer),
-            Err(error) => CallToolResult::error(vec![ContentBlock::text(output::format_error(&error))]),
-        }
-        .into())
+            Ok(answer) => {
+                let text = json!({"type": "text", "text": answer.to_string()});
+                json!({"content": [text], "structuredContent": answer, "isError": false})
+            }
+            Err(error) => {
+                let text = json!({"type": "text", "text": output::format_error(&error)});
+                json!({"content": [text], "isError": true})
+            }
+        })
     }
 }

@@ -104,8 +104,8 @@ impl GuardedClient {
         Ok(self.http.request(method, url))
     }
 
-    /// Returns the client and the URL as it asks it, unless the URL leads where this client does not ask. It is for a library
-    /// that makes requests itself, to this URL alone.
+    /// Returns the client and the URL as it asks it, unless the URL leads where this client does not ask. It is for many requests
+    /// to this URL alone.
     pub fn client_for_url(&self, url: &str) -> Result<(Client, String), UrlRefusal> {
         let url = judge_url(url, self.reach)?;
         Ok((self.http.clone(), url.into()))

@@ -40,11 +40,6 @@ pub fn logs_message_bodies(target: &str) -> bool {
         .any(|library| target.starts_with(library))
 }
 
-/// Returns `true` if nothing may be logged that comes from this target: its warnings, too, repeat what servers answer.
-pub fn is_never_logged(target: &str) -> bool {
-    target.starts_with("rmcp")
-}
-
 /// The reason why the client could not be built.
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
@@ -108,13 +103,12 @@ fn prepare_client(resolver: impl Resolve + 'static) -> Result<reqwest::ClientBui
 
 #[cfg(test)]
 mod tests {
-    use super::{build_http_client, build_public_http_client, is_never_logged, logs_message_bodies};
+    use super::{build_http_client, build_public_http_client, logs_message_bodies};
 
     #[test]
     fn libraries_that_show_bodies_are_known_and_recado_is_not_one() {
         assert!(logs_message_bodies("genai::webc") && logs_message_bodies("hyper_util::client"));
         assert!(!logs_message_bodies("recado_pipeline::send"));
-        assert!(is_never_logged("rmcp::service") && !is_never_logged("recado_pipeline::send"));
     }
 
     #[test]

@@ -78,9 +78,7 @@ pub fn start_logging() {
         .with_current_span(false);
     let private = filter_fn(|event| {
         event.target() != TRACE_TARGET
-            && (event.is_span()
-                || !recado_http_client::is_never_logged(event.target())
-                    && (!logs_message_bodies(event.target()) || *event.level() <= Level::WARN))
+            && (event.is_span() || !logs_message_bodies(event.target()) || *event.level() <= Level::WARN)
     });
     // An error here only means that logging was started before.
     let _logging = tracing_subscriber::registry()

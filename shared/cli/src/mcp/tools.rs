@@ -1,12 +1,11 @@
 //! The tools that are offered: their names, their arguments, and the route that each needs.
 
 use anyhow::{Result, anyhow};
-use rmcp::handler::server::common::schema_for_type;
-use rmcp::model::{JsonObject, Tool, ToolAnnotations};
-use rmcp::schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
-use std::sync::Arc;
+use serde_json::{Map, Value, json};
+
+/// The arguments of a call.
+type JsonObject = Map<String, Value>;
 
 /// A call of a tool, with its arguments.
 #[derive(Debug, Deserialize)]
@@ -23,108 +22,206 @@ pub(super) enum DeskCall {
     RedriveDeadLetters(RedrivenDeadLetters),
 }
 
+/// Describes the arguments of a call as a JSON schema: those that it must have, and all with their types and meanings.
+fn describe_arguments(required: &[&str], fields: &[(&str, &str, &str)]) -> Value {
+    let described = fields.iter().map(|(name, kind, meaning)| {
+        let mut field = json!({"type": kind, "description": meaning});
+        if *kind == "array" {
+            field["items"] = json!({"type": "string"});
+        }
+        ((*name).to_owned(), field)
+    });
+    let properties: JsonObject = described.collect();
+    json!({"type": "object", "properties": properties, "required": required, "additionalProperties": false})
+}
+
 /// A person or a record that is looked for.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-#[schemars(crate = "rmcp::schemars")]
 pub(super) struct SearchedRecord {
-    /// A phone number in any spelling, a part of a contact's name, words of a message, or an id. Ids are those of conversations,
-    /// messages, events and requests, and of messages at the provider (`wamid.…`). On AWS texts are not searched.
     pub(super) what: String,
-    /// Only the contacts of this tenant.
     pub(super) tenant: Option<String>,
-    /// Only on this instance.
     pub(super) instance: Option<String>,
-    /// The most messages of each conversation, the newest: 1 to 200, 10 if absent.
     pub(super) limit: Option<u16>,
+}
+
+fn describe_search() -> Value {
+    describe_arguments(
+        &["what"],
+        &[
+            (
+                "what",
+                "string",
+                "A phone number in any spelling, a part of a contact's name, words of a message, or an id. Ids are those of \
+                    conversations, messages, events and requests, and of messages at the provider (`wamid.…`). On AWS texts are not searched.",
+            ),
+            ("tenant", "string", "Only the contacts of this tenant."),
+            ("instance", "string", "Only on this instance."),
+            (
+                "limit",
+                "integer",
+                "The most messages of each conversation, the newest: 1 to 200, 10 if absent.",
+            ),
+        ],
+    )
 }
 
 /// The conversations that are listed.
-#[derive(Debug, Deserialize, Serialize, JsonSchema)]
+#[derive(Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
-#[schemars(crate = "rmcp::schemars")]
 pub(super) struct ListedConversations {
-    /// `true`: only those in which a person owes an answer, the longest waiting first.
     waiting: Option<bool>,
-    /// Only of this instance.
     instance: Option<String>,
-    /// `ai`: only those that the agent has. `manual`: only those that people have.
     mode: Option<String>,
-    /// 1 to 200, 50 if absent.
     limit: Option<u16>,
-    /// `next_cursor` of the page before.
     cursor: Option<String>,
+}
+
+fn describe_conversation_list() -> Value {
+    describe_arguments(
+        &[],
+        &[
+            (
+                "waiting",
+                "boolean",
+                "`true`: only those in which a person owes an answer, the longest waiting first.",
+            ),
+            ("instance", "string", "Only of this instance."),
+            (
+                "mode",
+                "string",
+                "`ai`: only those that the agent has. `manual`: only those that people have.",
+            ),
+            ("limit", "integer", "1 to 200, 50 if absent."),
+            ("cursor", "string", "`next_cursor` of the page before."),
+        ],
+    )
 }
 
 /// A conversation that is read.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-#[schemars(crate = "rmcp::schemars")]
 pub(super) struct ReadThread {
-    /// The conversation's id (`c_…-1`).
     pub(super) conversation: String,
-    /// The most messages, the newest: 1 to 200, 50 if absent.
     pub(super) limit: Option<u16>,
 }
 
+fn describe_thread() -> Value {
+    describe_arguments(
+        &["conversation"],
+        &[
+            ("conversation", "string", "The conversation's id (`c_…-1`)."),
+            (
+                "limit",
+                "integer",
+                "The most messages, the newest: 1 to 200, 50 if absent.",
+            ),
+        ],
+    )
+}
+
 /// A message that is read.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-#[schemars(crate = "rmcp::schemars")]
 pub(super) struct ReadMessage {
-    /// The message's id (`c_…-1.7`).
     pub(super) message: String,
 }
 
+fn describe_message() -> Value {
+    describe_arguments(
+        &["message"],
+        &[("message", "string", "The message's id (`c_…-1.7`).")],
+    )
+}
+
 /// An answer to a contact.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-#[schemars(crate = "rmcp::schemars")]
 pub(super) struct ContactAnswer {
-    /// The conversation's id.
     pub(super) conversation: String,
-    /// The text that the contact gets.
     pub(super) text: String,
-    /// `ordinal` of the newest message that was read. Later ones stay unanswered. The same text with the same `seen` is sent once.
     pub(super) seen: u64,
 }
 
+fn describe_answer() -> Value {
+    describe_arguments(
+        &["conversation", "text", "seen"],
+        &[
+            ("conversation", "string", "The conversation's id."),
+            ("text", "string", "The text that the contact gets."),
+            (
+                "seen",
+                "integer",
+                "`ordinal` of the newest message that was read. Later ones stay unanswered. The same text with the same `seen` is \
+                    sent once.",
+            ),
+        ],
+    )
+}
+
 /// A conversation that changes hands.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-#[schemars(crate = "rmcp::schemars")]
 pub(super) struct NamedConversation {
-    /// The conversation's id.
     pub(super) conversation: String,
 }
 
+fn describe_conversation() -> Value {
+    describe_arguments(
+        &["conversation"],
+        &[("conversation", "string", "The conversation's id.")],
+    )
+}
+
 /// The dead letters that are listed.
-#[derive(Debug, Deserialize, Serialize, JsonSchema)]
+#[derive(Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
-#[schemars(crate = "rmcp::schemars")]
 pub(super) struct ListedDeadLetters {
-    /// Only of this queue: `inbound`, `turns` or `outbound`.
     queue: Option<String>,
-    /// Only with this reason.
     reason: Option<String>,
-    /// Only of this instance.
     instance: Option<String>,
-    /// 1 to 200, 50 if absent.
     limit: Option<u16>,
-    /// `next_cursor` of the page before.
     cursor: Option<String>,
 }
 
+fn describe_dead_letter_list() -> Value {
+    describe_arguments(
+        &[],
+        &[
+            (
+                "queue",
+                "string",
+                "Only of this queue: `inbound`, `turns` or `outbound`.",
+            ),
+            ("reason", "string", "Only with this reason."),
+            ("instance", "string", "Only of this instance."),
+            ("limit", "integer", "1 to 200, 50 if absent."),
+            ("cursor", "string", "`next_cursor` of the page before."),
+        ],
+    )
+}
+
 /// The dead letters that are put back on their way.
-#[derive(Debug, Deserialize, Serialize, JsonSchema)]
+#[derive(Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
-#[schemars(crate = "rmcp::schemars")]
 pub(super) struct RedrivenDeadLetters {
-    /// The ids of the dead letters: 1 to 200.
     pub(super) ids: Vec<String>,
-    /// `true`: only counts what a redrive would find.
     #[serde(default)]
     dry_run: bool,
+}
+
+fn describe_redrive() -> Value {
+    describe_arguments(
+        &["ids"],
+        &[
+            ("ids", "array", "The ids of the dead letters: 1 to 200."),
+            (
+                "dry_run",
+                "boolean",
+                "`true`: only counts what a redrive would find.",
+            ),
+        ],
+    )
 }
 
 /// The effect of a tool on what is stored.
@@ -146,7 +243,8 @@ pub(super) struct DeskTool {
     reach: ToolReach,
     /// The route of the API that it needs, by which the roles of tokens have it.
     pub(super) route: &'static str,
-    schema: fn() -> Arc<JsonObject>,
+    /// Describes the arguments.
+    schema: fn() -> Value,
 }
 
 /// All tools.
@@ -157,28 +255,28 @@ pub(super) const TOOLS: &[DeskTool] = &[
             or the one reason why nothing was.",
         reach: ToolReach::Reads,
         route: "GET /v1/conversations",
-        schema: schema_for_type::<SearchedRecord>,
+        schema: describe_search,
     },
     DeskTool {
         name: "list_conversations",
         description: "Lists conversations, the most recently active first, or those that wait for a person.",
         reach: ToolReach::Reads,
         route: "GET /v1/conversations",
-        schema: schema_for_type::<ListedConversations>,
+        schema: describe_conversation_list,
     },
     DeskTool {
         name: "read_conversation",
         description: "Reads a conversation with its newest messages, the oldest of them first.",
         reach: ToolReach::Reads,
         route: "GET /v1/conversations/{id}",
-        schema: schema_for_type::<ReadThread>,
+        schema: describe_thread,
     },
     DeskTool {
         name: "read_message",
         description: "Reads one message: its text, its delivery, the steps of its way, and why it is not answered.",
         reach: ToolReach::Reads,
         route: "GET /v1/messages/{id}",
-        schema: schema_for_type::<ReadMessage>,
+        schema: describe_message,
     },
     DeskTool {
         name: "answer_contact",
@@ -186,47 +284,52 @@ pub(super) const TOOLS: &[DeskTool] = &[
             agent is silent until it is given back.",
         reach: ToolReach::Sends,
         route: "POST /v1/conversations/{id}/messages",
-        schema: schema_for_type::<ContactAnswer>,
+        schema: describe_answer,
     },
     DeskTool {
         name: "take_conversation",
         description: "Takes a conversation over without writing: the agent is silent until it is given back.",
         reach: ToolReach::Changes,
         route: "PATCH /v1/conversations/{id}",
-        schema: schema_for_type::<NamedConversation>,
+        schema: describe_conversation,
     },
     DeskTool {
         name: "give_back_conversation",
         description: "Gives a conversation back to the agent, which answers what is unanswered.",
         reach: ToolReach::Sends,
         route: "PATCH /v1/conversations/{id}",
-        schema: schema_for_type::<NamedConversation>,
+        schema: describe_conversation,
     },
     DeskTool {
         name: "list_dead_letters",
         description: "Lists what was given up, with the reason, the newest first.",
         reach: ToolReach::Reads,
         route: "GET /v1/dead-letters",
-        schema: schema_for_type::<ListedDeadLetters>,
+        schema: describe_dead_letter_list,
     },
     DeskTool {
         name: "redrive_dead_letters",
         description: "Puts dead letters back on their way, once their cause is mended. With `dry_run` it only counts.",
         reach: ToolReach::Sends,
         route: "POST /v1/dead-letters/redrive",
-        schema: schema_for_type::<RedrivenDeadLetters>,
+        schema: describe_redrive,
     },
 ];
 
 impl DeskTool {
     /// Describes the tool to a client.
-    pub(super) fn describe(&self) -> Tool {
-        let annotations = ToolAnnotations::new()
-            .read_only(self.reach == ToolReach::Reads)
-            .destructive(false)
-            .idempotent(self.reach != ToolReach::Sends)
-            .open_world(self.reach == ToolReach::Sends);
-        Tool::new(self.name, self.description, (self.schema)()).with_annotations(annotations)
+    pub(super) fn describe(&self) -> Value {
+        json!({
+            "name": self.name,
+            "description": self.description,
+            "inputSchema": (self.schema)(),
+            "annotations": {
+                "readOnlyHint": self.reach == ToolReach::Reads,
+                "destructiveHint": false,
+                "idempotentHint": self.reach != ToolReach::Sends,
+                "openWorldHint": self.reach == ToolReach::Sends,
+            },
+        })
     }
 }
 
