@@ -15,11 +15,18 @@ use tokio::runtime::Handle;
 use tokio::time::{sleep, timeout};
 
 /// The newest version of the protocol that begins with a handshake. A server may choose an older one.
-const NEWEST: &str = "2025-11-25";
+const NEWEST_WITH_HANDSHAKE: &str = "2025-11-25";
 
-/// The headers with the version that the server chose, and with the name that it gave the session.
+/// The version without handshakes and sessions, in which each request names its sender. It is for servers that know no other.
+const WITHOUT_HANDSHAKE: &str = "2026-07-28";
+
+/// The headers with the version that is spoken, and with the name that the server gave the session.
 const VERSION_HEADER: &str = "mcp-protocol-version";
 const SESSION_HEADER: &str = "mcp-session-id";
+
+/// The headers that a request without a session has besides: its method, and the tool that it calls.
+const METHOD_HEADER: &str = "mcp-method";
+const NAME_HEADER: &str = "mcp-name";
 
 /// The types of answers.
 const JSON: &str = "application/json";
@@ -63,16 +70,39 @@ impl McpConnection {
             next_id: AtomicU64::new(1),
             has_news: AtomicBool::new(false),
         };
-        let recado = json!({"name": "recado", "version": env!("CARGO_PKG_VERSION")});
-        let hello = json!({"protocolVersion": NEWEST, "capabilities": {}, "clientInfo": recado});
-        let (welcome, session) = connection.exchange("initialize", &hello).await?;
-        connection.session = session;
-        let version = welcome["protocolVersion"].as_str();
-        let version = version.and_then(|version| HeaderValue::from_str(version).ok());
-        connection.version = Some(version.ok_or_else(McpFailure::other_version)?);
-        let begun = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
-        connection.post_message(&begun).await?;
+        match connection.shake_hands().await {
+            Err(refused @ (McpFailure::Rejected(_) | McpFailure::Failed(_))) => {
+                connection.version = Some(HeaderValue::from_static(WITHOUT_HANDSHAKE));
+                connection.session = None;
+                let asked = connection.send_request("server/discover", &json!({})).await;
+                asked.map_err(|_| refused)?;
+            }
+            shaken => shaken?,
+        }
         Ok(connection)
+    }
+
+    async fn shake_hands(&mut self) -> Result<(), McpFailure> {
+        let hello = json!({
+            "protocolVersion": NEWEST_WITH_HANDSHAKE,
+            "capabilities": {},
+            "clientInfo": describe_client(),
+        });
+        let (welcome, session) = self.exchange("initialize", &hello).await?;
+        let version = welcome["protocolVersion"].as_str();
+        let version = version.filter(|version| *version < WITHOUT_HANDSHAKE);
+        let version = version.and_then(|version| HeaderValue::from_str(version).ok());
+        self.version = Some(version.ok_or_else(McpFailure::other_version)?);
+        self.session = session;
+        let begun = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+        self.post_message(&begun).await?;
+        Ok(())
+    }
+
+    fn has_no_sessions(&self) -> bool {
+        self.version
+            .as_ref()
+            .is_some_and(|version| version.as_bytes() == WITHOUT_HANDSHAKE.as_bytes())
     }
 
     /// Sends a request, and returns its result.
@@ -94,13 +124,7 @@ impl McpConnection {
     /// Hears what the server says unasked, for at most so long. A server need not have such a stream.
     pub(super) async fn hear_news(self: Arc<Self>, within: Duration) {
         let listens = async {
-            loop {
-                let asked = self.build_request(Method::GET).header(ACCEPT, EVENTS);
-                let answer = asked.send().await.ok().filter(|one| one.status().is_success());
-                let Some(answer) = answer.filter(|one| is_of_type(one, EVENTS)) else {
-                    return;
-                };
-                let mut events = McpEventReader::new(answer);
+            while let Some(mut events) = self.ask_for_news().await {
                 while let Ok(Some(event)) = events.next_event().await {
                     self.hear_message(&event, None).await;
                 }
@@ -110,17 +134,42 @@ impl McpConnection {
         let _ = timeout(within, listens).await;
     }
 
+    async fn ask_for_news(&self) -> Option<McpEventReader> {
+        let answer = if self.has_no_sessions() {
+            let wanted = json!({"notifications": {"toolsListChanged": true}});
+            let (_, message) = self.write_request("subscriptions/listen", &wanted);
+            self.post_message(&message).await.ok()
+        } else {
+            let asked = self.build_request(Method::GET).header(ACCEPT, EVENTS);
+            asked.send().await.ok()
+        };
+        let answer = answer.filter(|one| one.status().is_success() && is_of_type(one, EVENTS));
+        answer.map(McpEventReader::new)
+    }
+
     /// Sends a request. Returns its result, and the session's name if the answer has one.
     async fn exchange(
         &self,
         method: &str,
         params: &Value,
     ) -> Result<(Value, Option<HeaderValue>), McpFailure> {
-        let id = self.next_id.fetch_add(1, Ordering::Relaxed);
-        let message = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
+        let (id, message) = self.write_request(method, params);
         let answer = self.post_message(&message).await?;
         let session = answer.headers().get(SESSION_HEADER).cloned();
         Ok((self.read_result(answer, id).await?, session))
+    }
+
+    /// Writes a request, and returns its id with it.
+    fn write_request(&self, method: &str, params: &Value) -> (u64, Value) {
+        let id = self.next_id.fetch_add(1, Ordering::Relaxed);
+        let mut message = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
+        if self.has_no_sessions() {
+            let meta = &mut message["params"]["_meta"];
+            meta["io.modelcontextprotocol/protocolVersion"] = json!(WITHOUT_HANDSHAKE);
+            meta["io.modelcontextprotocol/clientInfo"] = describe_client();
+            meta["io.modelcontextprotocol/clientCapabilities"] = json!({});
+        }
+        (id, message)
     }
 
     fn build_request(&self, method: Method) -> RequestBuilder {
@@ -139,7 +188,18 @@ impl McpConnection {
 
     /// Posts a message. Returns the answer if the server took it.
     async fn post_message(&self, message: &Value) -> Result<Response, McpFailure> {
-        let request = self.build_request(Method::POST);
+        let mut request = self.build_request(Method::POST);
+        if self.has_no_sessions() {
+            let named = [
+                (METHOD_HEADER, &message["method"]),
+                (NAME_HEADER, &message["params"]["name"]),
+            ];
+            for (header, name) in named {
+                if let Some(name) = name.as_str() {
+                    request = request.header(header, name);
+                }
+            }
+        }
         let request = request.header(ACCEPT, format!("{JSON}, {EVENTS}")).json(message);
         let sent = request.send().await;
         let answer = sent.map_err(|error| McpFailure::from_request_error(&error))?;
@@ -233,6 +293,10 @@ impl Drop for McpConnection {
             runtime.spawn(ends.send());
         }
     }
+}
+
+fn describe_client() -> Value {
+    json!({"name": "recado", "version": env!("CARGO_PKG_VERSION")})
 }
 
 fn is_of_type(answer: &Response, wanted: &str) -> bool {

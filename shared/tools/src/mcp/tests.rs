@@ -19,6 +19,12 @@ const LIMITS: ToolLimits = ToolLimits {
     private_hosts: true,
 };
 
+const VERSIONS: [McpVersions; 3] = [
+    McpVersions::WithHandshake,
+    McpVersions::All,
+    McpVersions::WithoutHandshake,
+];
+
 struct Client {
     http: HttpTools<Keys>,
     servers: McpServers,
@@ -92,7 +98,7 @@ fn acts() -> Value {
 
 #[tokio::test]
 async fn a_call_carries_its_arguments_and_the_credential_and_the_list_is_asked_for_once() {
-    for versions in [McpVersions::WithHandshake, McpVersions::All] {
+    for versions in VERSIONS {
         let server = server(versions, McpDoes::Says("Ana, 7".to_owned()));
         let (client, tool) = (Client::new(), function(&server.url(), "find", &json!({})));
         assert_eq!(client.list(&tool).await, Ok(vec!["find".to_owned()]));
@@ -112,7 +118,7 @@ async fn a_call_carries_its_arguments_and_the_credential_and_the_list_is_asked_f
 
 #[tokio::test]
 async fn the_tools_are_listed_again_when_the_server_says_that_they_changed() {
-    for versions in [McpVersions::WithHandshake, McpVersions::All] {
+    for versions in VERSIONS {
         let server = server(versions, McpDoes::Says(String::new()));
         let (client, tool) = (Client::new(), function(&server.url(), "find", &json!({})));
         assert_eq!(client.list(&tool).await, Ok(vec!["find".to_owned()]));
@@ -318,7 +324,7 @@ async fn an_effect_whose_request_left_for_nobody_did_not_happen() {
 #[tokio::test]
 async fn a_server_that_can_be_asked_tells_whether_an_effect_happened() {
     let server = server(
-        McpVersions::All,
+        McpVersions::WithoutHandshake,
         McpDoes::Fails("the connection to the CRM broke".to_owned()),
     );
     let ask = json!({"effects": {"find": "acts"},

@@ -28,6 +28,8 @@ pub enum McpVersions {
     WithHandshake,
     /// The newest, too.
     All,
+    /// The newest alone, which has no handshake.
+    WithoutHandshake,
 }
 
 /// The behaviour of a tool when it is called.
@@ -182,6 +184,7 @@ impl ServerHandler for McpHandler {
         match self.book.versions {
             McpVersions::WithHandshake => Cow::Borrowed(&[ProtocolVersion::V_2025_11_25]),
             McpVersions::All => Cow::Borrowed(ProtocolVersion::KNOWN_VERSIONS),
+            McpVersions::WithoutHandshake => Cow::Borrowed(&[ProtocolVersion::V_2026_07_28]),
         }
     }
 
