@@ -305,3 +305,6 @@ fn is_of_type(answer: &Response, wanted: &str) -> bool {
     let kind = named.split(';').next().unwrap_or_default();
     kind.trim().eq_ignore_ascii_case(wanted)
 }
+
+#[cfg(test)]
+pub(super) mod tests;

@@ -178,3 +178,25 @@ fn read_listing(tool: &Value, secret: Option<&Secret>) -> Option<ListedTool> {
         serde_json::from_str(&hide_secret(&arguments, secret)).ok()?,
     ))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mcp::connection::tests::{open_with, says};
+
+    #[tokio::test]
+    async fn a_list_is_read_page_by_page() {
+        let page = |id: u64, name: &str, cursor: Option<&str>| {
+            let tool = json!({"name": name, "inputSchema": {"type": "object"}});
+            let result = json!({"tools": [tool, {"name": "without a schema"}], "nextCursor": cursor});
+            let page = json!({"jsonrpc": "2.0", "id": id, "result": result});
+            says(200, "application/json", &page.to_string())
+        };
+        let pages = vec![page(2, "find", Some("c2")), page(3, "open", None)];
+        let (connection, stand_in) = open_with(pages).await;
+        let listed = list_tools(&connection).await.unwrap();
+        let names: Vec<&str> = listed.iter().map(|one| one.name.as_str()).collect();
+        assert_eq!(names, ["find", "open"]);
+        assert_eq!(stand_in.requests()[3].body["params"], json!({"cursor": "c2"}));
+    }
+}
