@@ -3,12 +3,13 @@
 mod runbooks;
 mod tables;
 
+use crate::api_command::{ApiCommand, AskedArguments};
 use crate::command_environment::CommandEnvironment;
-use crate::installation::{InstallationArguments, InstallationClient};
+use crate::installation::InstallationClient;
+use crate::json_fields::{find_text, list_items};
 use anyhow::{Context, Result, bail};
 use clap::{Args, Subcommand};
 use recado_domain::alert::AlertKind;
-use recado_machine::output::print_answer;
 use reqwest::Method;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -27,10 +28,7 @@ pub struct AlertArguments {
     #[command(subcommand)]
     command: Option<AlertCommand>,
     #[command(flatten)]
-    there: InstallationArguments,
-    /// Prints the answer as JSON.
-    #[arg(long, global = true)]
-    json: bool,
+    asked: AskedArguments,
 }
 
 #[derive(Debug, Subcommand)]
@@ -96,10 +94,8 @@ pub(crate) async fn run_alert_command(
         print!("{}", find_runbook(kind)?);
         return Ok(());
     }
-    let there = AlertClient {
-        there: arguments.there.build_client(environment)?,
-    };
-    let (answer, table): (Value, fn(&Value) -> String) = match command {
+    let there = arguments.asked.there.build_client(environment)?;
+    let command = match command {
         AlertCommand::List {
             ended,
             watched,
@@ -112,31 +108,43 @@ pub(crate) async fn run_alert_command(
                 (false, true) => "watched",
                 (false, false) => "firing",
             };
-            let tenant = tenant.as_deref();
-            let alerts = there.list_alerts(state, tenant, limit, cursor.as_deref()).await?;
-            there.there.check_filters(&alerts, &[("tenants", tenant)]).await?;
-            (alerts, format_alerts)
+            ApiCommand::get(&["v1", "alerts"])
+                .query("state", Some(state))
+                .query("limit", Some(limit))
+                .only_of("tenants", tenant)
+                .query("cursor", cursor)
+                .show(format_alerts)
         }
         AlertCommand::Test { destination, no_wait } => {
-            let made = there.post_test(destination.as_deref()).await?;
+            let test = ApiCommand::new(Method::POST, &["v1", "alerts", "test"])
+                .query("destination", destination)
+                .show(format_notifications);
             if !no_wait {
-                return there.wait_for_delivery(&made).await;
+                let made = test.ask(&there).await?;
+                return wait_for_delivery(&there, &made).await;
             }
-            (made, format_notifications)
+            test
         }
-        AlertCommand::Dead { pending } => {
-            let state = if pending { "pending" } else { "dead" };
-            (there.list_notifications(state).await?, format_notifications)
-        }
+        AlertCommand::Dead { pending: false } => list_notifications("dead"),
+        AlertCommand::Dead { pending: true } => list_notifications("pending"),
         AlertCommand::Redrive { ids } => {
             for id in &ids {
-                there.redrive_notification(id).await?;
+                let path = ["v1", "alerts", "notifications", id, "redrive"];
+                let redrive = ApiCommand::new(Method::POST, &path);
+                let redrive = redrive.or_fail(format!("{id} was not redriven"));
+                redrive.ask(&there).await?;
             }
-            (there.list_notifications("pending").await?, format_notifications)
+            list_notifications("pending")
         }
         AlertCommand::Runbook { .. } => return Ok(()),
     };
-    print_answer(&answer, arguments.json, table)
+    command.run(&there, arguments.asked.json).await
+}
+
+fn list_notifications(state: &str) -> ApiCommand {
+    ApiCommand::get(&["v1", "alerts", "notifications"])
+        .query("state", Some(state))
+        .show(format_notifications)
 }
 
 fn find_runbook(name: &str) -> Result<&'static str> {
@@ -148,99 +156,46 @@ fn find_runbook(name: &str) -> Result<&'static str> {
     kind.map(runbooks::read_runbook).with_context(known)
 }
 
-/// The alerts of an installation.
-struct AlertClient {
-    there: InstallationClient,
-}
-
-impl AlertClient {
-    async fn list_alerts(
-        &self,
-        state: &str,
-        tenant: Option<&str>,
-        limit: usize,
-        cursor: Option<&str>,
-    ) -> Result<Value> {
-        let limit = limit.to_string();
-        let mut query = vec![("state", state), ("limit", &limit)];
-        query.extend(tenant.map(|tenant| ("tenant", tenant)));
-        query.extend(cursor.map(|cursor| ("cursor", cursor)));
-        let request = self.there.build_request(Method::GET, &["v1", "alerts"])?;
-        self.there.request_json(request.query(&query)).await
-    }
-
-    async fn list_notifications(&self, state: &str) -> Result<Value> {
-        let path = ["v1", "alerts", "notifications"];
-        let request = self.there.build_request(Method::GET, &path)?;
-        self.there.request_json(request.query(&[("state", state)])).await
-    }
-
-    async fn redrive_notification(&self, id: &str) -> Result<Value> {
-        let path = ["v1", "alerts", "notifications", id, "redrive"];
-        let request = self.there.build_request(Method::POST, &path)?;
-        let redriven = self.there.request_json(request).await;
-        redriven.with_context(|| format!("{id} was not redriven"))
-    }
-
-    async fn post_test(&self, destination: Option<&str>) -> Result<Value> {
-        let mut request = self
-            .there
-            .build_request(Method::POST, &["v1", "alerts", "test"])?;
-        if let Some(destination) = destination {
-            request = request.query(&[("destination", destination)]);
+/// Waits until each destination took its test or failed, and prints the result of each.
+async fn wait_for_delivery(there: &InstallationClient, made: &Value) -> Result<()> {
+    let mut open: BTreeMap<String, String> = list_items(made, "items")
+        .iter()
+        .filter_map(|test| Some((text_at(test, "id")?, text_at(test, "destination")?)))
+        .collect();
+    eprintln!("Tests go out within a minute …");
+    let begun = Instant::now();
+    let mut failed = 0;
+    while !open.is_empty() {
+        if begun.elapsed() > TEST_TIMEOUT {
+            let names: Vec<String> = open.into_values().collect();
+            let names = names.join(", ");
+            bail!("nothing was tried: {names}. Is Recado running there?");
         }
-        self.there.request_json(request).await
-    }
-
-    /// Waits until each destination took its test or failed, and prints the result of each.
-    async fn wait_for_delivery(&self, made: &Value) -> Result<()> {
-        let mut open: BTreeMap<String, String> = items(made)
-            .filter_map(|test| Some((text_at(test, "id")?, text_at(test, "destination")?)))
+        tokio::time::sleep(TEST_INTERVAL).await;
+        let pending = list_notifications("pending").ask(there).await?;
+        let tried: BTreeMap<String, Option<String>> = list_items(&pending, "items")
+            .iter()
+            .filter_map(|test| Some((text_at(test, "id")?, text_at(test, "last_error"))))
             .collect();
-        eprintln!("Tests go out within a minute …");
-        let begun = Instant::now();
-        let mut failed = 0;
-        while !open.is_empty() {
-            if begun.elapsed() > TEST_TIMEOUT {
-                let names: Vec<String> = open.into_values().collect();
-                bail!(
-                    "nothing was tried: {}. Is Recado running there?",
-                    names.join(", ")
-                );
+        open.retain(|id, destination| match tried.get(id) {
+            None => {
+                println!("{destination}: delivered");
+                false
             }
-            tokio::time::sleep(TEST_INTERVAL).await;
-            let pending = self.list_notifications("pending").await?;
-            let tried: BTreeMap<String, Option<String>> = items(&pending)
-                .filter_map(|test| Some((text_at(test, "id")?, text_at(test, "last_error"))))
-                .collect();
-            open.retain(|id, destination| match tried.get(id) {
-                None => {
-                    println!("{destination}: delivered");
-                    false
-                }
-                Some(Some(error)) => {
-                    println!("{destination}: failed, and is tried again: {error}");
-                    failed += 1;
-                    false
-                }
-                Some(None) => true,
-            });
-        }
-        if failed > 0 {
-            bail!("{failed} of the destinations did not take the test");
-        }
-        Ok(())
+            Some(Some(error)) => {
+                println!("{destination}: failed, and is tried again: {error}");
+                failed += 1;
+                false
+            }
+            Some(None) => true,
+        });
     }
-}
-
-fn items(answer: &Value) -> impl Iterator<Item = &Value> {
-    answer
-        .get("items")
-        .and_then(Value::as_array)
-        .into_iter()
-        .flatten()
+    if failed > 0 {
+        bail!("{failed} of the destinations did not take the test");
+    }
+    Ok(())
 }
 
 fn text_at(item: &Value, name: &str) -> Option<String> {
-    item.get(name).and_then(Value::as_str).map(str::to_owned)
+    find_text(item, name).map(str::to_owned)
 }

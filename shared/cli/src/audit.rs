@@ -1,18 +1,12 @@
 //! `recado audit`: shows who did what in a running installation, here or on AWS.
 
-use crate::command_environment::CommandEnvironment;
+use crate::api_command::{ApiCommand, AskedArguments};
 use crate::dlq::tables::{collect_rows, format_with_lines_below};
-use crate::installation::{InstallationArguments, InstallationClient};
-use anyhow::Result;
+use crate::json_fields::find_text;
 use clap::Args;
 use jiff::Timestamp;
 use recado_domain::audit::AuditAction;
-use recado_machine::output::print_answer;
-use reqwest::Method;
-use serde_json::{Value, json};
-
-/// The largest page that a list request may ask for.
-const PAGE: usize = 200;
+use serde_json::Value;
 
 /// Shows who did what with which token: configuration, tokens, takeovers, answers, deletions, redrives, contacts. The newest first.
 #[derive(Debug, Args)]
@@ -36,10 +30,7 @@ pub struct AuditArguments {
     #[arg(long, default_value_t = 50)]
     limit: usize,
     #[command(flatten)]
-    there: InstallationArguments,
-    /// Prints the answer as JSON.
-    #[arg(long)]
-    json: bool,
+    pub(crate) asked: AskedArguments,
 }
 
 fn parse_action(text: &str) -> Result<AuditAction, String> {
@@ -49,50 +40,17 @@ fn parse_action(text: &str) -> Result<AuditAction, String> {
     })
 }
 
-impl AuditArguments {
-    fn query_fields(&self) -> Vec<(&'static str, String)> {
-        let fields = [
-            ("tenant", self.tenant.clone()),
-            ("actor", self.actor.clone()),
-            ("action", self.action.map(|action| action.as_str().to_owned())),
-            ("since", self.since.map(|at| at.to_string())),
-            ("until", self.until.map(|at| at.to_string())),
-        ];
-        let given = fields.into_iter();
-        given.filter_map(|(name, value)| Some((name, value?))).collect()
-    }
-}
-
-/// Shows the audit, as a table or as JSON.
-pub(crate) async fn show_audit(arguments: AuditArguments, environment: &CommandEnvironment) -> Result<()> {
-    let there = arguments.there.build_client(environment)?;
-    let answer = list_entries(&there, &arguments).await?;
-    // The entries of a removed tenant are still there.
-    let filters = [("tenants", arguments.tenant.as_deref())];
-    there.check_filters(&answer, &filters).await?;
-    print_answer(&answer, arguments.json, format_entries)
-}
-
-/// Lists entries, page by page, up to the limit.
-async fn list_entries(there: &InstallationClient, arguments: &AuditArguments) -> Result<Value> {
-    let (mut items, mut cursor) = (Vec::new(), None);
-    loop {
-        let left = arguments.limit.saturating_sub(items.len());
-        if left == 0 {
-            return Ok(json!({ "items": items, "next_cursor": cursor }));
-        }
-        let mut query = arguments.query_fields();
-        query.push(("limit", left.min(PAGE).to_string()));
-        query.extend(cursor.map(|cursor| ("cursor", cursor)));
-        let request = there.build_request(Method::GET, &["v1", "audit"])?;
-        let page = there.request_json(request.query(&query)).await?;
-        let found = page.get("items").and_then(Value::as_array).cloned();
-        items.extend(found.unwrap_or_default());
-        cursor = page.get("next_cursor").and_then(Value::as_str).map(str::to_owned);
-        if cursor.is_none() {
-            return Ok(json!({ "items": items, "next_cursor": null }));
-        }
-    }
+/// Returns the request of the command. It asks page by page, up to the limit.
+pub(crate) fn describe_audit(arguments: &AuditArguments) -> ApiCommand {
+    ApiCommand::get(&["v1", "audit"])
+        // The entries of a removed tenant are still there.
+        .only_of("tenants", arguments.tenant.clone())
+        .query("actor", arguments.actor.as_ref())
+        .query("action", arguments.action.map(AuditAction::as_str))
+        .query("since", arguments.since)
+        .query("until", arguments.until)
+        .up_to(arguments.limit)
+        .show(format_entries)
 }
 
 /// Formats entries within 80 columns. Below each are its object, and what it was before and after.
@@ -109,7 +67,7 @@ fn format_entries(answer: &Value) -> String {
         _ => Vec::new(),
     });
     let mut all = format_with_lines_below(&columns, rows, below.collect());
-    if answer.get("next_cursor").is_some_and(Value::is_string) {
+    if find_text(answer, "next_cursor").is_some() {
         all.push_str("There is more: --limit, --since, --until\n");
     }
     all
@@ -118,6 +76,7 @@ fn format_entries(answer: &Value) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::json;
 
     #[test]
     fn entries_are_a_table_and_more_of_them_are_announced() {

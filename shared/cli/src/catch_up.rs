@@ -3,12 +3,13 @@
 use crate::command_environment::CommandEnvironment;
 use crate::installation::{InstallationArguments, add_part};
 use crate::instant::{format_local_time, parse_instant_option};
+use crate::json_fields::{find_text, is_field_true, number_or_zero, text_or_dash};
 use crate::progress::ProgressBar;
 use anyhow::{Result, bail};
 use clap::Args;
 use jiff::Timestamp;
 use recado_domain::counting::count_things;
-use reqwest::Method;
+use recado_machine::output::print_answer;
 use serde_json::{Map, Value, json};
 
 /// Reads the provider's history for messages of an instance whose webhooks never came, and takes them in. Prints how many
@@ -40,11 +41,9 @@ pub(crate) async fn run_catch_up(command: CatchUpArguments, environment: &Comman
     let mut report = Map::new();
     let mut bar = ProgressBar::start_counting();
     loop {
-        let request = there.build_request(Method::POST, &path)?;
-        let part = there
-            .request_json(request.json(&json!({ "since": since, "dry_run": command.dry_run })))
-            .await?;
-        let next = part.get("next").and_then(Value::as_str).map(str::to_owned);
+        let body = json!({ "since": since, "dry_run": command.dry_run });
+        let part = there.post_json(&path, &body).await?;
+        let next = find_text(&part, "next").map(str::to_owned);
         if !add_to_report(&mut report, &part) {
             break;
         }
@@ -56,12 +55,7 @@ pub(crate) async fn run_catch_up(command: CatchUpArguments, environment: &Comman
         bar.show_amount(looked_at.unwrap_or_default(), "messages looked at:");
     }
     drop(bar);
-    if command.json {
-        println!("{}", serde_json::to_string_pretty(&report)?);
-    } else {
-        print!("{}", format_report(&report));
-    }
-    Ok(())
+    print_answer(&Value::Object(report), command.json, format_report)
 }
 
 /// Adds a part to the report, which keeps its beginning. Returns whether there is more.
@@ -81,8 +75,8 @@ fn add_to_report(report: &mut Map<String, Value>, part: &Value) -> bool {
 
 /// Tells what a catch-up would do.
 fn format_preview(missed: u64, preview: &Value) -> String {
-    let number = |name: &str| preview.get(name).and_then(Value::as_u64).unwrap_or(0);
-    let time = |name: &str| preview.get(name).and_then(Value::as_str).map(format_local_time);
+    let number = |name: &str| number_or_zero(preview, name);
+    let time = |name: &str| find_text(preview, name).map(format_local_time);
     let span = match (time("oldest"), time("newest")) {
         (Some(oldest), Some(newest)) => format!(" ({oldest} to {newest})"),
         _ => String::new(),
@@ -95,9 +89,8 @@ fn format_preview(missed: u64, preview: &Value) -> String {
     )
 }
 
-fn format_report(report: &Map<String, Value>) -> String {
-    let number = |name: &str| report.get(name).and_then(Value::as_u64).unwrap_or(0);
-    let text = |name: &str| report.get(name).and_then(Value::as_str).unwrap_or("-");
+fn format_report(report: &Value) -> String {
+    let number = |name: &str| number_or_zero(report, name);
     if report.get("offered") == Some(&Value::Bool(false)) {
         return "Nothing to fetch: the provider keeps no messages that could be asked for.\n".to_owned();
     }
@@ -109,10 +102,10 @@ fn format_report(report: &Map<String, Value>) -> String {
             number("known"),
             number("statuses"),
             count_things(number("looked_at"), "message"),
-            format_local_time(text("since")),
+            format_local_time(text_or_dash(report, "since")),
         ),
     };
-    if report.get("cut") == Some(&Value::Bool(true)) {
+    if is_field_true(report, "cut") {
         told.push_str("The provider gives its newest messages only: there may be older ones.\n");
     }
     told
@@ -148,7 +141,7 @@ mod tests {
         };
         add_to_report(&mut report, &part(18, "a", "b"));
         add_to_report(&mut report, &part(2, "c", "d"));
-        let shown = format_report(&report);
+        let shown = format_report(&Value::Object(report));
         assert!(
             shown.starts_with("22 missed (a to d); 20 would be answered") && shown.contains("; 2 too old"),
             "{shown}"

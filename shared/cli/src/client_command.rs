@@ -1,5 +1,6 @@
-//! The commands that ask a running installation, and which function runs each.
+//! The commands that ask a running installation, and what runs each.
 
+use crate::api_command::CommandGroup;
 use crate::command_environment::CommandEnvironment;
 use crate::{
     alerts, api_request, audit, catch_up, configuration, connect, contact, conversations, deliveries, dlq,
@@ -23,21 +24,28 @@ pub enum ClientCommand {
     Try(try_command::TryArguments),
     Connect(connect::ConnectArguments),
     CatchUp(catch_up::CatchUpArguments),
-    Dlq(dlq::DeadLetterArguments),
-    Tenant(tenant::TenantArguments),
-    Token(token::TokenArguments),
-    Contact(contact::ContactArguments),
+    /// Dead letters of a running installation, here or on AWS: list, show, redrive, purge.
+    Dlq(CommandGroup<dlq::DeadLetterCommand>),
+    /// Tenants of a running installation, here or on AWS: remove one.
+    Tenant(CommandGroup<tenant::TenantCommand>),
+    /// Tokens of a running installation, here or on AWS: create, list, revoke.
+    Token(CommandGroup<token::TokenCommand>),
+    /// All that is stored of one contact: find, export, erase.
+    Contact(CommandGroup<contact::ContactCommand>),
     Conversations(conversations::ConversationArguments),
     Deliver(deliveries::DeliveryArguments),
     Guests(guests::GuestArguments),
-    Effects(effects::EffectArguments),
+    /// Shows what an agent's tools did for a contact, and says how an effect ended that nobody could find out.
+    Effects(CommandGroup<effects::EffectCommand>),
     Trends(trends::TrendArguments),
     Usage(usage::UsageArguments),
     Alerts(alerts::AlertArguments),
     Audit(audit::AuditArguments),
-    Secret(secret::SecretArguments),
+    /// The webhook secret of an instance: rotate.
+    Secret(CommandGroup<secret::SecretCommand>),
     Webhooks(webhooks::WebhookArguments),
-    Knowledge(knowledge::KnowledgeArguments),
+    /// The documents of the business that an agent answers from, of a running installation here or on AWS.
+    Knowledge(CommandGroup<knowledge::KnowledgeCommand>),
     Replay(replay::ReplayArguments),
     Record(record::RecordArguments),
     Api(api_request::ApiArguments),
@@ -72,7 +80,10 @@ async fn run_until_done(command: ClientCommand, environment: &CommandEnvironment
         ClientCommand::CatchUp(command) => catch_up::run_catch_up(command, environment).await,
         ClientCommand::Dlq(command) => dlq::run_dead_letter_command(command, environment).await,
         ClientCommand::Tenant(command) => tenant::run_tenant_command(command, environment).await,
-        ClientCommand::Token(command) => token::run_token_command(command, environment).await,
+        ClientCommand::Token(group) => {
+            let command = token::describe_token_command(group.command);
+            group.asked.run(command, environment).await
+        }
         ClientCommand::Contact(command) => contact::run_contact_command(command, environment).await,
         ClientCommand::Conversations(command) => {
             conversations::run_conversation_command(command, environment).await
@@ -81,9 +92,15 @@ async fn run_until_done(command: ClientCommand, environment: &CommandEnvironment
         ClientCommand::Guests(command) => guests::run_guest_command(command, environment).await,
         ClientCommand::Effects(command) => effects::run_effect_command(command, environment).await,
         ClientCommand::Trends(command) => trends::run_trends(command, environment).await,
-        ClientCommand::Usage(command) => usage::run_usage(command, environment).await,
+        ClientCommand::Usage(command) => {
+            let request = usage::describe_usage(&command);
+            command.asked.run(request, environment).await
+        }
         ClientCommand::Alerts(command) => alerts::run_alert_command(command, environment).await,
-        ClientCommand::Audit(command) => audit::show_audit(command, environment).await,
+        ClientCommand::Audit(command) => {
+            let request = audit::describe_audit(&command);
+            command.asked.run(request, environment).await
+        }
         ClientCommand::Secret(command) => secret::run_secret_command(command, environment).await,
         ClientCommand::Webhooks(command) => webhooks::run_webhook_command(command, environment).await,
         ClientCommand::Knowledge(command) => knowledge::run_knowledge_command(command, environment).await,

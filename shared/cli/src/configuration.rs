@@ -6,10 +6,12 @@ mod toml_text;
 use crate::command_environment::CommandEnvironment;
 use crate::confirm::confirm_action;
 use crate::installation::InstallationArguments;
+use crate::json_fields::{find_text, list_items, text_or_dash};
 use anyhow::{Result, bail};
 use clap::Args;
 use recado_domain::config::ConfigDocument;
 use recado_machine::configuration_file::read_configuration;
+use recado_machine::output::print_answer;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
@@ -70,8 +72,7 @@ pub(crate) async fn apply_configuration(
     if command.dry_run || command.prune {
         let preview = there.apply_with_options(&document, &options(true)).await?;
         if command.dry_run {
-            command.print_answer(&preview)?;
-            return Ok(());
+            return command.print_answer(&preview);
         }
         confirm_removal(&preview, command.yes)?;
     }
@@ -94,24 +95,22 @@ fn require_file(file: &Path) -> Result<()> {
 
 impl ApplyArguments {
     fn print_answer(&self, answer: &Value) -> Result<()> {
-        print_warnings(answer);
-        if self.json {
-            println!("{}", serde_json::to_string_pretty(answer)?);
-        } else {
-            print_changes(list_items(answer, "changes"));
+        // The problems of the document that did not keep it from being applied.
+        for warning in list_items(answer, "warnings").iter().filter_map(Value::as_str) {
+            eprintln!("Warning: {warning}");
         }
-        Ok(())
+        print_answer(answer, self.json, |answer| {
+            let changes = list_items(answer, "changes").iter();
+            changes.map(|change| describe_change(change) + "\n").collect()
+        })
     }
 }
 
 /// Shows what would be removed or disabled, and asks. Succeeds at once if there is nothing.
 fn confirm_removal(preview: &Value, yes: bool) -> Result<()> {
-    let is_removal = |change: &&Value| matches!(get_text(change, "what"), Some("removed" | "disabled"));
-    let removals: Vec<Value> = list_items(preview, "changes")
-        .iter()
-        .filter(is_removal)
-        .cloned()
-        .collect();
+    let is_removal = |change: &&Value| matches!(find_text(change, "what"), Some("removed" | "disabled"));
+    let changes = list_items(preview, "changes").iter();
+    let removals: Vec<&Value> = changes.filter(is_removal).collect();
     if removals.is_empty() {
         return Ok(());
     }
@@ -128,26 +127,13 @@ fn confirm_removal(preview: &Value, yes: bool) -> Result<()> {
     confirm_action(&question, yes)
 }
 
-/// Prints the problems of the document that did not keep it from being applied.
-fn print_warnings(answer: &Value) {
-    for warning in list_items(answer, "warnings").iter().filter_map(Value::as_str) {
-        eprintln!("Warning: {warning}");
-    }
-}
-
-fn print_changes(changes: &[Value]) {
-    for change in changes {
-        println!("{}", describe_change(change));
-    }
-}
-
 /// Describes a change in a line: its kind, the entry, and the fields or conversations that it concerns.
 fn describe_change(change: &Value) -> String {
     let fields: Vec<&str> = list_items(change, "fields")
         .iter()
         .filter_map(Value::as_str)
         .collect();
-    let part = |name| get_text(change, name).unwrap_or_default();
+    let part = |name| find_text(change, name).unwrap_or_default();
     let more = match change.get("conversations").and_then(Value::as_u64) {
         Some(count) if part("what") == "disabled" => {
             format!(" ({}, readable as before)", describe_conversations(count))
@@ -170,25 +156,14 @@ fn describe_conversations(count: u64) -> String {
 
 fn print_webhooks(body: &Value) {
     for instance in list_items(body, "instances") {
-        let part = |name| get_text(instance, name).unwrap_or("-");
+        let part = |name| text_or_dash(instance, name);
         println!("\n{} ({})", part("id"), part("provider"));
         println!("  webhook  {}", part("webhook_url"));
-        if let Some(header) = get_text(instance, "secret_header") {
+        if let Some(header) = find_text(instance, "secret_header") {
             println!("  header   {header} (or the secret as Basic password)");
         }
-        if let Some(secret) = get_text(instance, "secret") {
+        if let Some(secret) = find_text(instance, "secret") {
             println!("  secret   {secret}");
         }
     }
-}
-
-fn list_items<'a>(value: &'a Value, name: &str) -> &'a [Value] {
-    value
-        .get(name)
-        .and_then(Value::as_array)
-        .map_or(&[], Vec::as_slice)
-}
-
-fn get_text<'a>(value: &'a Value, name: &str) -> Option<&'a str> {
-    value.get(name).and_then(Value::as_str)
 }

@@ -2,33 +2,22 @@
 
 mod export;
 
+use crate::api_command::CommandGroup;
 use crate::command_environment::CommandEnvironment;
 use crate::confirm::confirm_action;
-use crate::installation::{InstallationArguments, InstallationClient, add_part};
-use crate::instant::format_local_time;
+use crate::installation::{InstallationClient, add_part};
+use crate::instant::{format_local_time, wait_until};
+use crate::json_fields::{find_text, list_items, number_or_zero, text_or_dash};
 use anyhow::Result;
 use clap::{Args, Subcommand};
 use jiff::Timestamp;
 use recado_machine::output::print_answer;
-use reqwest::Method;
 use serde_json::{Map, Value, json};
 use std::path::PathBuf;
-use std::time::Duration;
 
-/// All that is stored of one contact: find, export, erase.
-#[derive(Debug, Args)]
-pub struct ContactArguments {
-    #[command(subcommand)]
-    command: ContactCommand,
-    #[command(flatten)]
-    there: InstallationArguments,
-    /// Prints the answer as JSON.
-    #[arg(long, global = true)]
-    json: bool,
-}
-
+/// The subcommands about a contact.
 #[derive(Debug, Subcommand)]
-enum ContactCommand {
+pub enum ContactCommand {
     /// Shows the contact's addresses, names and conversations.
     Find {
         #[command(flatten)]
@@ -53,8 +42,9 @@ enum ContactCommand {
     },
 }
 
+/// The contact that a command is about.
 #[derive(Debug, Args)]
-struct WhichContact {
+pub struct WhichContact {
     /// The phone number in any spelling, or an identity without a number (`…@lid`).
     contact: String,
     /// The tenant whose contact it is, if there are several.
@@ -74,8 +64,7 @@ impl WhichContact {
     async fn post_from(&self, there: &InstallationClient, what: &str, cursor: Option<&str>) -> Result<Value> {
         let tenant = there.resolve_tenant(self.tenant.as_deref()).await?;
         let body = self.write_request(&tenant, cursor);
-        let request = there.build_request(Method::POST, &["v1", "contacts", what])?;
-        there.request_json(request.json(&body)).await
+        there.post_json(&["v1", "contacts", what], &body).await
     }
 
     /// Writes the body of a request about the contact.
@@ -90,18 +79,14 @@ impl WhichContact {
 
 /// Runs the subcommand and prints its result.
 pub(crate) async fn run_contact_command(
-    arguments: ContactArguments,
+    group: CommandGroup<ContactCommand>,
     environment: &CommandEnvironment,
 ) -> Result<()> {
-    let there = arguments.there.build_client(environment)?;
-    let answer = match &arguments.command {
+    let there = group.asked.there.build_client(environment)?;
+    let answer = match &group.command {
         ContactCommand::Find { which } => {
             let found = which.post(&there, "find").await?;
-            if !arguments.json {
-                print!("{}", format_found(&found));
-                return Ok(());
-            }
-            found
+            return print_answer(&found, group.asked.json, format_found);
         }
         ContactCommand::Export { which, to } => {
             let export = export::export_parts(&there, which).await?;
@@ -114,7 +99,7 @@ pub(crate) async fn run_contact_command(
             erase(&there, which).await?
         }
     };
-    print_answer(&answer, arguments.json, format_counts)
+    print_answer(&answer, group.asked.json, format_counts)
 }
 
 /// Requests the erasure until nothing of it has to wait any more. Returns the sum of the counts.
@@ -123,23 +108,18 @@ async fn erase(there: &InstallationClient, which: &WhichContact) -> Result<Value
     loop {
         let part = which.post(there, "erase").await?;
         add_part(&mut total, &part);
-        let until = part.get("waits_until").and_then(Value::as_str);
-        let Some(until) = until.map(str::parse::<Timestamp>).transpose()? else {
+        let until = find_text(&part, "waits_until").map(str::parse::<Timestamp>);
+        let Some(until) = until.transpose()? else {
             total.remove("waits_until");
             total.insert("done".to_owned(), json!(true));
             return Ok(Value::Object(total));
         };
         eprintln!("A message is being sent; the rest is erased after {until}.");
-        let wait = until.duration_since(Timestamp::now()).as_secs().clamp(1, 60);
-        tokio::time::sleep(Duration::from_secs(wait.unsigned_abs())).await;
+        wait_until(until).await;
     }
 }
 
 fn format_found(found: &Value) -> String {
-    let items = found
-        .get("items")
-        .and_then(Value::as_array)
-        .map_or(&[][..], Vec::as_slice);
     let counts = [
         ("events", "events not applied"),
         ("scheduled", "messages to be sent later"),
@@ -150,13 +130,11 @@ fn format_found(found: &Value) -> String {
         ),
     ];
     let counted = counts.into_iter().filter_map(|(name, title)| {
-        let count = found
-            .get(name)
-            .and_then(Value::as_u64)
-            .filter(|count| *count > 0)?;
-        Some(format!("{title}: {count}\n"))
+        let count = number_or_zero(found, name);
+        (count > 0).then(|| format!("{title}: {count}\n"))
     });
-    let text: String = items.iter().map(format_instance).chain(counted).collect();
+    let items = list_items(found, "items").iter();
+    let text: String = items.map(format_instance).chain(counted).collect();
     if text.is_empty() {
         return "Nothing is stored of this contact.\n".to_owned();
     }
@@ -166,30 +144,26 @@ fn format_found(found: &Value) -> String {
 /// Formats the person as it is known on one instance.
 fn format_instance(item: &Value) -> String {
     let list = |name: &str| {
-        let texts = item.get(name).and_then(Value::as_array).into_iter().flatten();
-        texts.filter_map(Value::as_str).collect::<Vec<_>>().join(", ")
+        let texts = list_items(item, name).iter().filter_map(Value::as_str);
+        texts.collect::<Vec<_>>().join(", ")
     };
     let mut lines = vec![
-        format!("instance {}", text_at(item, "instance_id")),
+        format!("instance {}", text_or_dash(item, "instance_id")),
         format!("  addresses: {}", list("addresses")),
         format!("  names: {}", list("names")),
     ];
-    let conversations = item.get("conversations").and_then(Value::as_array);
-    lines.extend(conversations.into_iter().flatten().map(|conversation| {
-        let (id, status) = (text_at(conversation, "id"), text_at(conversation, "status"));
-        match conversation.get("erased_at").and_then(Value::as_str) {
-            Some(at) => format!("  {id}  erased {}", format_local_time(at)),
-            None => format!(
-                "  {id}  {status}, last message {}",
-                format_local_time(text_at(conversation, "last_message_at"))
-            ),
+    let conversations = list_items(item, "conversations").iter();
+    lines.extend(conversations.map(|conversation| {
+        let of = |name: &str| text_or_dash(conversation, name);
+        match find_text(conversation, "erased_at") {
+            Some(at) => format!("  {}  erased {}", of("id"), format_local_time(at)),
+            None => {
+                let last = format_local_time(of("last_message_at"));
+                format!("  {}  {}, last message {last}", of("id"), of("status"))
+            }
         }
     }));
     lines.join("\n") + "\n"
-}
-
-fn text_at<'a>(value: &'a Value, name: &str) -> &'a str {
-    value.get(name).and_then(Value::as_str).unwrap_or("-")
 }
 
 fn format_counts(answer: &Value) -> String {

@@ -1,16 +1,19 @@
 //! `recado conversations`: lists and shows conversations of a running installation, and does what people do in them.
 
 mod annotations;
-mod changes;
 mod list;
 
+use crate::api_command::{ApiCommand, AskedArguments};
 use crate::command_environment::CommandEnvironment;
-use crate::conversation_thread::{format_thread, read_thread};
-use crate::installation::InstallationArguments;
+use crate::conversation_thread::{format_head, format_thread, read_thread};
+use crate::message_lines::{AnswerDetail, format_message};
+use annotations::{format_labels, format_notes};
 use anyhow::Result;
 use clap::{Args, Subcommand};
-use list::ListArguments;
+use list::{ListArguments, describe_list};
 use recado_machine::output::print_answer;
+use reqwest::Method;
+use serde_json::{Value, json};
 
 /// Conversations of a running installation, here or on AWS: list, show, answer, take, give back, resolve, label, note. Without a
 /// command: lists them, the most recently active first, or who waits for a person.
@@ -21,10 +24,7 @@ pub struct ConversationArguments {
     #[command(flatten)]
     list: ListArguments,
     #[command(flatten)]
-    there: InstallationArguments,
-    /// Prints the answer as JSON.
-    #[arg(long, global = true)]
-    json: bool,
+    asked: AskedArguments,
 }
 
 #[derive(Debug, Subcommand)]
@@ -95,43 +95,63 @@ pub(crate) async fn run_conversation_command(
     arguments: ConversationArguments,
     environment: &CommandEnvironment,
 ) -> Result<()> {
-    let there = arguments.there.build_client(environment)?;
-    let json = arguments.json;
-    let change = match arguments
-        .command
-        .unwrap_or(ConversationCommand::List(arguments.list))
-    {
-        ConversationCommand::List(wanted) => {
-            let page = list::list_conversations(&there, &wanted).await?;
-            return print_answer(&page, json, |page| {
-                list::format_conversations(page, wanted.waiting)
-            });
-        }
+    let there = arguments.asked.there.build_client(environment)?;
+    let as_json = arguments.asked.json;
+    let command = arguments.command;
+    let command = match command.unwrap_or(ConversationCommand::List(arguments.list)) {
+        ConversationCommand::List(wanted) => describe_list(wanted),
         ConversationCommand::Show { id, limit } => {
             let thread = read_thread(&there, &id, limit).await?;
-            return print_answer(&thread, json, format_thread);
+            return print_answer(&thread, as_json, format_thread);
         }
         ConversationCommand::Answer { id, text, seen } => {
-            let sent = changes::answer_contact(&there, &id, &text, seen).await?;
-            return print_answer(&sent, json, |sent| changes::format_answer(sent, &id));
+            let body = add_seen(json!({ "text": text }), seen);
+            let answer = ApiCommand::post(&["v1", "conversations", &id, "messages"], body);
+            answer.show(move |sent| format_answer(sent, &id))
         }
-        ConversationCommand::Take { id } => changes::change_mode(&there, &id, "manual").await?,
-        ConversationCommand::GiveBack { id } => changes::change_mode(&there, &id, "ai").await?,
-        ConversationCommand::Resolve { id, seen } => changes::resolve_conversation(&there, &id, seen).await?,
+        ConversationCommand::Take { id } => change_conversation(&id, json!({"mode": "manual"})),
+        ConversationCommand::GiveBack { id } => change_conversation(&id, json!({"mode": "ai"})),
+        ConversationCommand::Resolve { id, seen } => {
+            change_conversation(&id, add_seen(json!({"status": "resolved"}), seen))
+        }
         ConversationCommand::Label { id, add, remove } => {
-            let labels = annotations::change_labels(&there, &id, &add, &remove).await?;
-            return print_answer(&labels, json, annotations::format_labels);
+            let body = json!({"add": add, "remove": remove});
+            ApiCommand::post(&["v1", "conversations", &id, "labels"], body).show(format_labels)
         }
         ConversationCommand::Note { id, text, delete } => {
+            let path = ["v1", "conversations", &id, "notes"];
             if let Some(text) = text {
-                annotations::add_note(&there, &id, &text).await?;
+                there.post_json(&path, &json!({ "text": text })).await?;
             }
             if let Some(number) = delete {
-                annotations::delete_note(&there, &id, number).await?;
+                let number = number.to_string();
+                let delete = ApiCommand::delete(&["v1", "conversations", &id, "notes", &number]);
+                delete.ask(&there).await?;
             }
-            let notes = annotations::list_notes(&there, &id).await?;
-            return print_answer(&notes, json, annotations::format_notes);
+            ApiCommand::get(&path).show(format_notes)
         }
     };
-    print_answer(&change, json, crate::conversation_thread::format_head)
+    command.run(&there, as_json).await
+}
+
+/// Returns the request that changes a conversation.
+fn change_conversation(id: &str, body: Value) -> ApiCommand {
+    let change = ApiCommand::new(Method::PATCH, &["v1", "conversations", id]);
+    change.body(body).show(format_head)
+}
+
+/// Adds to a body the ordinal of the newest message that was read, if it is known.
+fn add_seen(mut body: Value, seen: Option<u64>) -> Value {
+    if let Some(seen) = seen {
+        body["seen"] = json!(seen);
+    }
+    body
+}
+
+/// Formats a person's answer, and how the agent gets the conversation again.
+fn format_answer(sent: &Value, id: &str) -> String {
+    format!(
+        "{}You have the conversation now. Give it back to the agent:\n  recado conversations give-back {id}\n",
+        format_message(sent, "contact", AnswerDetail::Nothing)
+    )
 }

@@ -1,13 +1,16 @@
 //! `recado deliver`: sends invitations of a running installation, shows what became of them and of batches, and exports the log of
 //! deliveries.
 
+use crate::api_command::{ApiCommand, AskedArguments};
 use crate::command_environment::CommandEnvironment;
 use crate::delivery_batches::{BatchArguments, run_batch_command};
 use crate::dlq::tables::{format_fields, format_table};
-use crate::installation::{InstallationArguments, InstallationClient};
+use crate::installation::InstallationClient;
+use crate::json_fields::{list_items, text_or_dash};
 use crate::tenant::name_tenant;
 use anyhow::{Context, Result, bail};
 use clap::{Args, Subcommand, ValueEnum};
+use recado_machine::output::print_answer;
 use reqwest::Method;
 use serde_json::{Map, Value, json};
 use std::fs::File;
@@ -23,10 +26,7 @@ pub struct DeliveryArguments {
     #[arg(long, global = true)]
     tenant: Option<String>,
     #[command(flatten)]
-    there: InstallationArguments,
-    /// Prints the answer as JSON.
-    #[arg(long, global = true)]
-    json: bool,
+    asked: AskedArguments,
 }
 
 #[derive(Debug, Subcommand)]
@@ -111,25 +111,20 @@ pub(crate) async fn run_delivery_command(
     arguments: DeliveryArguments,
     environment: &CommandEnvironment,
 ) -> Result<()> {
-    let there = arguments.there.build_client(environment)?;
-    let tenant = arguments.tenant.as_deref();
-    let answer = match &arguments.command {
-        DeliveryCommand::Send(send) => send_invitation(&there, tenant, send).await?,
+    let there = arguments.asked.there.build_client(environment)?;
+    let (tenant, as_json) = (arguments.tenant.as_deref(), arguments.asked.json);
+    match &arguments.command {
+        DeliveryCommand::Send(send) => {
+            let answer = send_invitation(&there, tenant, send).await?;
+            print_answer(&answer, as_json, format_delivery)
+        }
         DeliveryCommand::Status { id } => {
-            let request = there.build_request(Method::GET, &["deliver", id, "status"])?;
-            there.request_json(request.query(&name_tenant(tenant))).await?
+            let command = ApiCommand::get(&["deliver", id, "status"]).query("tenant", tenant);
+            command.show(format_delivery).run(&there, as_json).await
         }
-        DeliveryCommand::Batches(batches) => {
-            return run_batch_command(&there, tenant, batches, arguments.json).await;
-        }
-        DeliveryCommand::Export(export) => return export_log(&there, tenant, export).await,
-    };
-    if arguments.json {
-        println!("{}", serde_json::to_string_pretty(&answer)?);
-    } else {
-        print!("{}", format_delivery(answer));
+        DeliveryCommand::Batches(batches) => run_batch_command(&there, tenant, batches, as_json).await,
+        DeliveryCommand::Export(export) => export_log(&there, tenant, export).await,
     }
-    Ok(())
 }
 
 async fn send_invitation(
@@ -167,26 +162,25 @@ async fn send_invitation(
 }
 
 /// Formats an invitation: its fields, then when it reached each status.
-fn format_delivery(mut answer: Value) -> String {
-    let transitions = answer
-        .as_object_mut()
-        .and_then(|fields| fields.remove("transitions"));
-    if let Some(fields) = answer.as_object_mut() {
+fn format_delivery(answer: &Value) -> String {
+    let mut shown = answer.clone();
+    if let Some(fields) = shown.as_object_mut() {
+        fields.remove("transitions");
         fields.retain(|_, value| !value.is_null());
     }
-    let mut told = format_fields(&answer);
-    let cell = |one: &Value, name: &str| one.get(name).and_then(Value::as_str).unwrap_or("-").to_owned();
+    let told = format_fields(&shown);
+    let transitions = list_items(answer, "transitions").iter();
     let rows: Vec<Vec<String>> = transitions
-        .iter()
-        .filter_map(Value::as_array)
-        .flatten()
-        .map(|one| vec![cell(one, "status"), cell(one, "at")])
+        .map(|one| {
+            ["status", "at"]
+                .map(|name| text_or_dash(one, name).to_owned())
+                .to_vec()
+        })
         .collect();
-    if !rows.is_empty() {
-        told.push('\n');
-        told.push_str(&format_table(&["status", "at"], rows));
+    if rows.is_empty() {
+        return told;
     }
-    told
+    format!("{told}\n{}", format_table(&["status", "at"], rows))
 }
 
 /// Requests the log page by page and writes it.
@@ -196,14 +190,17 @@ async fn export_log(
     export: &ExportArguments,
 ) -> Result<()> {
     let mut query = name_tenant(tenant);
-    query.extend([("format", name_form(export)?), ("limit", "200")]);
+    query.extend([
+        ("format", name_form(export)?.to_owned()),
+        ("limit", "200".to_owned()),
+    ]);
     for (name, value) in [
         ("month", &export.month),
         ("event", &export.event),
         ("template", &export.template),
         ("status", &export.status),
     ] {
-        query.extend(value.as_deref().map(|value| (name, value)));
+        query.extend(value.clone().map(|value| (name, value)));
     }
     let mut out: Box<dyn Write> = match &export.output {
         Some(path) => {
@@ -215,7 +212,7 @@ async fn export_log(
     let mut cursor: Option<String> = None;
     loop {
         let mut asked = query.clone();
-        asked.extend(cursor.as_deref().map(|cursor| ("cursor", cursor)));
+        asked.extend(cursor.map(|cursor| ("cursor", cursor)));
         let request = there.build_request(Method::GET, &["deliver", "export"])?;
         let page = there.request_text(request.query(&asked)).await?;
         let written = out.write_all(page.text.as_bytes()).and_then(|()| out.flush());

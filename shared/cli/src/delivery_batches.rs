@@ -1,12 +1,14 @@
 //! `recado deliver batches`: lists batches of invitations of a running installation, shows how far they are, and pauses, resumes and cancels
 //! them.
 
-use crate::dlq::tables::{collect_rows, format_fields, format_table};
+use crate::api_command::ApiCommand;
+use crate::dlq::tables::{AnswerTable, format_fields};
 use crate::installation::InstallationClient;
+use crate::json_fields::{number_or_zero, text_or_dash};
 use crate::tenant::name_tenant;
 use anyhow::Result;
 use clap::{Args, Subcommand};
-use recado_machine::output::{is_terminal_output, print_answer};
+use recado_machine::output::is_terminal_output;
 use reqwest::Method;
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -77,6 +79,22 @@ enum BatchCommand {
     },
 }
 
+/// The list of batches.
+const BATCHES: AnswerTable = AnswerTable {
+    nothing: "No batches.",
+    headings: &["id", "status", "event", "template", "made", "recipients"],
+    fields: &["id", "status", "eventId", "template", "expanded", "recipients"],
+    ..AnswerTable::EMPTY
+};
+
+/// The list of the recipients of a batch.
+const RECIPIENTS: AnswerTable = AnswerTable {
+    nothing: "No recipients.",
+    headings: &["guest", "id", "status", "error"],
+    fields: &["guestId", "id", "status", "error"],
+    ..AnswerTable::EMPTY
+};
+
 /// Runs the subcommand and prints its result.
 pub(crate) async fn run_batch_command(
     there: &InstallationClient,
@@ -84,64 +102,33 @@ pub(crate) async fn run_batch_command(
     arguments: &BatchArguments,
     as_json: bool,
 ) -> Result<()> {
-    let (answer, told) = match &arguments.command {
-        BatchCommand::List { limit } => {
-            let request = there.build_request(Method::GET, &["deliver", "batches"])?;
-            let mut query = name_tenant(tenant);
-            let limit = limit.to_string();
-            query.push(("limit", limit.as_str()));
-            let answer = there.request_json(request.query(&query)).await?;
-            there.check_filters(&answer, &[("tenants", tenant)]).await?;
-            let told = format_batches(&answer);
-            (answer, told)
-        }
+    let command = match &arguments.command {
         BatchCommand::Show { id, watch: true } => return watch_batch(there, tenant, id, as_json).await,
-        BatchCommand::Show { id, watch: false } => {
-            let answer = request_batch(there, tenant, id).await?;
-            let told = format_batch(&answer);
-            (answer, told)
-        }
-        BatchCommand::Recipients { id, status } => {
-            let answer = list_recipients(there, tenant, id, status.as_deref()).await?;
-            let told = format_recipients(&answer);
-            (answer, told)
-        }
-        BatchCommand::Pause { id } => order_batch(there, tenant, id, "pause").await?,
-        BatchCommand::Resume { id } => order_batch(there, tenant, id, "resume").await?,
-        BatchCommand::Cancel { id } => order_batch(there, tenant, id, "cancel").await?,
+        BatchCommand::List { limit } => ApiCommand::get(&["deliver", "batches"])
+            .only_of("tenants", tenant.map(str::to_owned))
+            .query("limit", Some(limit))
+            .show(|answer| BATCHES.format(answer)),
+        BatchCommand::Show { id, watch: false } => ApiCommand::get(&["deliver", "batches", id])
+            .query("tenant", tenant)
+            .show(format_batch),
+        BatchCommand::Recipients { id, status } => ApiCommand::get(&["deliver", "batches", id, "recipients"])
+            .query("tenant", tenant)
+            .query("status", status.as_ref())
+            .up_to(usize::MAX)
+            .show(|answer| RECIPIENTS.format(answer)),
+        BatchCommand::Pause { id } => order_batch(tenant, id, "pause"),
+        BatchCommand::Resume { id } => order_batch(tenant, id, "resume"),
+        BatchCommand::Cancel { id } => order_batch(tenant, id, "cancel"),
     };
-    print_answer(&answer, as_json, |_| told)
+    command.run(there, as_json).await
 }
 
-async fn request_batch(there: &InstallationClient, tenant: Option<&str>, id: &str) -> Result<Value> {
-    let request = there.build_request(Method::GET, &["deliver", "batches", id])?;
-    there.request_json(request.query(&name_tenant(tenant))).await
-}
-
-/// Gives an order about a batch. Returns the answer, and how it is told.
-async fn order_batch(
-    there: &InstallationClient,
-    tenant: Option<&str>,
-    id: &str,
-    order: &str,
-) -> Result<(Value, String)> {
-    let request = there.build_request(Method::POST, &["deliver", "batches", id, order])?;
-    let answer = there.request_json(request.query(&name_tenant(tenant))).await?;
-    let told = format!("{id} is {}\n", read_text(&answer, "status"));
-    Ok((answer, told))
-}
-
-/// Requests all recipients, page by page.
-async fn list_recipients(
-    there: &InstallationClient,
-    tenant: Option<&str>,
-    id: &str,
-    status: Option<&str>,
-) -> Result<Value> {
-    let mut query = name_tenant(tenant);
-    query.extend(status.map(|status| ("status", status)));
-    let path = ["deliver", "batches", id, "recipients"];
-    there.list_all_items(&path, &query).await
+/// Returns the request of an order about a batch.
+fn order_batch(tenant: Option<&str>, id: &str, order: &str) -> ApiCommand {
+    let batch = id.to_owned();
+    ApiCommand::new(Method::POST, &["deliver", "batches", id, order])
+        .query("tenant", tenant)
+        .show(move |answer| format!("{batch} is {}\n", text_or_dash(answer, "status")))
 }
 
 /// Shows the progress of a batch until it ends: on a terminal on one line, elsewhere on a new line where it changed.
@@ -154,7 +141,9 @@ async fn watch_batch(
     let is_bar = is_terminal_output() && !as_json;
     let mut shown = String::new();
     loop {
-        let batch = request_batch(there, tenant, id).await?;
+        let batch = there
+            .get_json(&["deliver", "batches", id], &name_tenant(tenant))
+            .await?;
         let line = if as_json {
             batch.to_string()
         } else {
@@ -167,7 +156,7 @@ async fn watch_batch(
             println!("{line}");
         }
         shown = line;
-        if ["finished", "cancelled"].contains(&read_text(&batch, "status")) {
+        if ["finished", "cancelled"].contains(&text_or_dash(&batch, "status")) {
             if is_bar {
                 println!();
             }
@@ -175,33 +164,6 @@ async fn watch_batch(
         }
         tokio::time::sleep(WATCH_INTERVAL).await;
     }
-}
-
-fn read_text<'a>(answer: &'a Value, field: &str) -> &'a str {
-    answer.get(field).and_then(Value::as_str).unwrap_or("-")
-}
-
-fn read_number(answer: &Value, field: &str) -> u64 {
-    answer.get(field).and_then(Value::as_u64).unwrap_or_default()
-}
-
-fn format_batches(answer: &Value) -> String {
-    let columns = ["id", "status", "eventId", "template", "expanded", "recipients"];
-    let rows = collect_rows(answer, &columns);
-    if rows.is_empty() {
-        return "No batches.\n".to_owned();
-    }
-    let heading = ["id", "status", "event", "template", "made", "recipients"];
-    format_table(&heading, rows)
-}
-
-fn format_recipients(answer: &Value) -> String {
-    let columns = ["guestId", "id", "status", "error"];
-    let rows = collect_rows(answer, &columns);
-    if rows.is_empty() {
-        return "No recipients.\n".to_owned();
-    }
-    format_table(&["guest", "id", "status", "error"], rows)
 }
 
 /// Formats a batch: its progress, then its fields.
@@ -215,9 +177,7 @@ fn format_batch(batch: &Value) -> String {
             fields.insert("ended_at".to_owned(), ended_at.clone());
         }
         for status in COUNTED {
-            let count = batch
-                .get("counts")
-                .map_or(0, |counts| read_number(counts, status));
+            let count = number_or_zero(&batch["counts"], status);
             if count > 0 {
                 fields.insert(status.to_owned(), json!(count));
             }
@@ -228,19 +188,17 @@ fn format_batch(batch: &Value) -> String {
 
 /// Formats the progress of a batch on one line: how many deliveries reached their end.
 fn format_progress(batch: &Value) -> String {
-    let all = read_number(batch, "recipients");
+    let all = number_or_zero(batch, "recipients");
     let counts = batch.get("counts");
-    let waiting = counts.map_or(all, |counts| read_number(counts, "queued"));
+    let waiting = counts.map_or(all, |counts| number_or_zero(counts, "queued"));
     let ended = all.saturating_sub(waiting);
-    let failed = counts.map_or(0, |counts| {
-        read_number(counts, "failed") + read_number(counts, "refused")
-    });
+    let failed = number_or_zero(&batch["counts"], "failed") + number_or_zero(&batch["counts"], "refused");
     let filled = (BAR_WIDTH * ended).checked_div(all).unwrap_or(BAR_WIDTH);
     let percent = (100 * ended).checked_div(all).unwrap_or(100);
     let bar: String = (0..BAR_WIDTH)
         .map(|place| if place < filled { '#' } else { '-' })
         .collect();
-    let status = read_text(batch, "status");
+    let status = text_or_dash(batch, "status");
     let failures = if failed > 0 {
         format!(", {failed} failed")
     } else {

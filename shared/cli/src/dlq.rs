@@ -4,32 +4,23 @@ mod client;
 mod filters;
 pub mod tables;
 
+use crate::api_command::{ApiCommand, CommandGroup};
 use crate::command_environment::CommandEnvironment;
 use crate::confirm::confirm_action;
-use crate::installation::InstallationArguments;
+use crate::installation::InstallationClient;
+use crate::json_fields::list_items;
 use anyhow::Result;
-use clap::{Args, Subcommand};
-use client::DeadLetterClient;
+use clap::Subcommand;
+use client::{list_dead_letters, name_contacts, preview_purge, purge_dead_letters, redrive_dead_letters};
 use filters::DeadLetterFilterArguments;
 use jiff::Timestamp;
 use recado_machine::output::print_answer;
 use serde_json::Value;
 use tables::{format_dead_letters, format_fields, format_purge_preview};
 
-/// Dead letters of a running installation, here or on AWS: list, show, redrive, purge.
-#[derive(Debug, Args)]
-pub struct DeadLetterArguments {
-    #[command(subcommand)]
-    command: DeadLetterCommand,
-    #[command(flatten)]
-    there: InstallationArguments,
-    /// Prints the answer as JSON.
-    #[arg(long, global = true)]
-    json: bool,
-}
-
+/// The subcommands about dead letters.
 #[derive(Debug, Subcommand)]
-enum DeadLetterCommand {
+pub enum DeadLetterCommand {
     /// Lists dead letters, the newest first.
     List {
         #[command(flatten)]
@@ -82,33 +73,32 @@ enum DeadLetterCommand {
 
 /// Runs the subcommand and prints its result, as a table or as JSON.
 pub(crate) async fn run_dead_letter_command(
-    arguments: DeadLetterArguments,
+    group: CommandGroup<DeadLetterCommand>,
     environment: &CommandEnvironment,
 ) -> Result<()> {
-    let there = DeadLetterClient {
-        there: arguments.there.build_client(environment)?,
-    };
-    let (answer, table): (Value, fn(&Value) -> String) = match arguments.command {
+    let there = group.asked.there.build_client(environment)?;
+    let as_json = group.asked.json;
+    match group.command {
         DeadLetterCommand::List { which, limit, cursor } => {
-            let mut page = there.list_dead_letters(&which, limit, cursor).await?;
-            if !arguments.json {
-                there.name_contacts(&mut page).await;
+            let mut page = list_dead_letters(&there, &which, limit, cursor).await?;
+            if !as_json {
+                name_contacts(&there, &mut page).await;
             }
-            (page, format_dead_letters)
+            print_answer(&page, as_json, format_dead_letters)
         }
-        DeadLetterCommand::Show { id } => (there.get_dead_letter(&id).await?, format_fields),
+        DeadLetterCommand::Show { id } => {
+            let show = ApiCommand::get(&["v1", "dead-letters", &id]);
+            show.run(&there, as_json).await
+        }
         DeadLetterCommand::Redrive {
             ids,
             all,
             which,
             dry_run,
         } => {
-            which.require_selection(&ids, all)?;
-            there.check_filter(&which).await?;
-            (
-                there.redrive_dead_letters(&ids, &which, dry_run).await?,
-                format_fields,
-            )
+            check_selection(&there, &ids, all, &which).await?;
+            let counts = redrive_dead_letters(&there, &ids, &which, dry_run).await?;
+            print_answer(&counts, as_json, format_fields)
         }
         DeadLetterCommand::Purge {
             ids,
@@ -117,28 +107,32 @@ pub(crate) async fn run_dead_letter_command(
             dry_run,
             yes,
         } => {
-            which.require_selection(&ids, all)?;
-            there.check_filter(&which).await?;
+            check_selection(&there, &ids, all, &which).await?;
             // What is given up while a person reads the preview is not deleted.
             which.end_by(Timestamp::now());
-            if dry_run {
-                (there.preview_purge(&ids, &which).await?, format_purge_preview)
-            } else {
-                if !yes {
-                    let found = there.preview_purge(&ids, &which).await?;
-                    eprint!("{}", format_purge_preview(&found));
-                    if has_items(&found) {
-                        confirm_action("Delete these dead letters for good?", yes)?;
-                    }
+            if dry_run || !yes {
+                let found = preview_purge(&there, &ids, &which).await?;
+                if dry_run {
+                    return print_answer(&found, as_json, format_purge_preview);
                 }
-                (there.purge_dead_letters(&ids, all, &which).await?, format_fields)
+                eprint!("{}", format_purge_preview(&found));
+                if !list_items(&found, "items").is_empty() {
+                    confirm_action("Delete these dead letters for good?", yes)?;
+                }
             }
+            let counts = purge_dead_letters(&there, &ids, all, &which).await?;
+            print_answer(&counts, as_json, format_fields)
         }
-    };
-    print_answer(&answer, arguments.json, table)
+    }
 }
 
-fn has_items(answer: &Value) -> bool {
-    let items = answer.get("items").and_then(Value::as_array);
-    items.is_some_and(|items| !items.is_empty())
+/// Fails unless dead letters were selected, or if the filter names an instance that is not there.
+async fn check_selection(
+    there: &InstallationClient,
+    ids: &[String],
+    all: bool,
+    which: &DeadLetterFilterArguments,
+) -> Result<()> {
+    which.require_selection(ids, all)?;
+    there.check_filters(&Value::Null, &which.named_entries()).await
 }

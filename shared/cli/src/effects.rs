@@ -1,28 +1,17 @@
 //! `recado effects`: shows what an agent's tools did for a contact, and says how an effect ended that nobody could find out.
 
+use crate::api_command::{ApiCommand, CommandGroup, name_choice};
 use crate::command_environment::CommandEnvironment;
-use crate::dlq::tables::{collect_rows, format_fields, format_with_lines_below};
-use crate::installation::{InstallationArguments, InstallationClient};
+use crate::dlq::tables::{AnswerTable, format_fields};
+use crate::json_fields::list_items;
 use anyhow::{Context, Result};
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{Subcommand, ValueEnum};
 use recado_machine::output::print_answer;
-use reqwest::Method;
 use serde_json::{Value, json};
 
-/// Shows what an agent's tools did for a contact, and says how an effect ended that nobody could find out.
-#[derive(Debug, Args)]
-pub struct EffectArguments {
-    #[command(subcommand)]
-    command: EffectCommand,
-    #[command(flatten)]
-    there: InstallationArguments,
-    /// Prints the answer as JSON.
-    #[arg(long, global = true)]
-    json: bool,
-}
-
+/// The subcommands about effects.
 #[derive(Debug, Subcommand)]
-enum EffectCommand {
+pub enum EffectCommand {
     /// Lists the effects for the contact of a conversation, the newest first, also of earlier conversations.
     List {
         /// Id of the conversation.
@@ -51,7 +40,7 @@ enum EffectCommand {
 
 /// The end of an effect, as a person says.
 #[derive(Debug, Clone, Copy, ValueEnum)]
-enum SettledState {
+pub enum SettledState {
     /// The effect happened.
     Done,
     /// The effect did not happen.
@@ -60,61 +49,47 @@ enum SettledState {
     Void,
 }
 
-impl SettledState {
-    fn as_str(self) -> &'static str {
-        match self {
-            Self::Done => "done",
-            Self::Failed => "failed",
-            Self::Void => "void",
-        }
-    }
-}
+/// The list of effects, within 80 columns where the tool's name allows. Below each are its arguments, and the answer of the tool.
+const EFFECTS: AnswerTable = AnswerTable {
+    nothing: "No effects.",
+    headings: &["begun", "number", "tool", "state"],
+    fields: &["begun_at", "number", "tool", "state"],
+    below: &["conversation_id", "arguments", "result"],
+    ..AnswerTable::EMPTY
+};
 
 /// Runs `recado effects`.
 pub(crate) async fn run_effect_command(
-    arguments: EffectArguments,
+    group: CommandGroup<EffectCommand>,
     environment: &CommandEnvironment,
 ) -> Result<()> {
-    let there = arguments.there.build_client(environment)?;
-    let (answer, shown) = match arguments.command {
-        EffectCommand::List {
-            conversation,
-            unknown,
-        } => {
-            let mut answer = list_effects(&there, &conversation).await?;
-            if unknown {
+    let there = group.asked.there.build_client(environment)?;
+    let as_json = group.asked.json;
+    let (EffectCommand::List { conversation, .. }
+    | EffectCommand::Show { conversation, .. }
+    | EffectCommand::Settle { conversation, .. }) = &group.command;
+    let path = ["v1", "conversations", conversation, "effects"];
+    match &group.command {
+        EffectCommand::List { unknown, .. } => {
+            let mut answer = there.get_json(&path, &[]).await?;
+            if *unknown {
                 keep_unknown(&mut answer);
             }
-            let shown = format_effects(&answer);
-            (answer, shown)
+            print_answer(&answer, as_json, |answer| EFFECTS.format(answer))
         }
-        EffectCommand::Show { conversation, number } => {
-            let answer = list_effects(&there, &conversation).await?;
-            let effect = find_effect(&answer, number)
+        EffectCommand::Show { number, .. } => {
+            let answer = there.get_json(&path, &[]).await?;
+            let effect = find_effect(&answer, *number)
                 .with_context(|| format!("there is no effect {number} for this contact"))?;
-            (effect.clone(), format_fields(effect))
+            print_answer(effect, as_json, format_fields)
         }
-        EffectCommand::Settle {
-            conversation,
-            number,
-            state,
-        } => {
+        EffectCommand::Settle { number, state, .. } => {
+            let body = json!({"state": name_choice(state)});
             let number = number.to_string();
-            let path = ["v1", "conversations", &conversation, "effects", &number];
-            let request = there.build_request(Method::POST, &path)?;
-            let body = json!({"state": state.as_str()});
-            let answer = there.request_json(request.json(&body)).await?;
-            let shown = format_fields(&answer);
-            (answer, shown)
+            let path = [&path[..], &[&number]].concat();
+            ApiCommand::post(&path, body).run(&there, as_json).await
         }
-    };
-    print_answer(&answer, arguments.json, |_| shown)
-}
-
-async fn list_effects(there: &InstallationClient, conversation: &str) -> Result<Value> {
-    let path = ["v1", "conversations", conversation, "effects"];
-    let request = there.build_request(Method::GET, &path)?;
-    there.request_json(request).await
+    }
 }
 
 fn keep_unknown(answer: &mut Value) {
@@ -124,19 +99,8 @@ fn keep_unknown(answer: &mut Value) {
 }
 
 fn find_effect(answer: &Value, number: u64) -> Option<&Value> {
-    let items = answer.get("items").and_then(Value::as_array)?;
+    let items = list_items(answer, "items");
     items.iter().find(|item| item["number"] == number)
-}
-
-/// Formats a list of effects within 80 columns where the tool's name allows. Below each are its arguments, and the answer of the
-/// tool.
-fn format_effects(answer: &Value) -> String {
-    let rows = collect_rows(answer, &["begun_at", "number", "tool", "state"]);
-    if rows.is_empty() {
-        return "No effects.\n".to_owned();
-    }
-    let below = collect_rows(answer, &["conversation_id", "arguments", "result"]);
-    format_with_lines_below(&["begun", "number", "tool", "state"], rows, below)
 }
 
 #[cfg(test)]
@@ -155,7 +119,7 @@ mod tests {
     fn effects_are_listed_with_arguments_and_answers_within_eighty_columns() {
         let long = "booked\nfor Ana ".repeat(20);
         let answer = json!({"items": [effect(2, "unknown", None), effect(1, "done", Some(&long))]});
-        let shown = format_effects(&answer);
+        let shown = EFFECTS.format(&answer);
         let lines: Vec<&str> = shown.lines().collect();
         assert_eq!(lines.len(), 8, "{shown}");
         assert!(lines.iter().all(|line| line.chars().count() <= 80), "{shown}");
@@ -169,7 +133,7 @@ mod tests {
             lines[7].starts_with("  booked for Ana") && lines[7].ends_with('…'),
             "{shown}"
         );
-        assert_eq!(format_effects(&json!({"items": []})), "No effects.\n");
+        assert_eq!(EFFECTS.format(&json!({"items": []})), "No effects.\n");
     }
 
     #[test]

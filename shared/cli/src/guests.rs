@@ -1,12 +1,14 @@
 //! `recado guests`: lists, adds and shows the guests of occasions of a running installation.
 
+use crate::api_command::{ApiCommand, AskedArguments};
 use crate::command_environment::CommandEnvironment;
-use crate::dlq::tables::{collect_rows, format_fields, format_table};
-use crate::installation::{InstallationArguments, InstallationClient};
-use crate::json_fields::list_items;
+use crate::dlq::tables::{AnswerTable, format_fields};
+use crate::installation::InstallationClient;
+use crate::json_fields::{list_items, number_or_zero, text_or_dash};
 use crate::tenant::name_tenant;
 use anyhow::{Context, Result, bail};
 use clap::{Args, Subcommand};
+use recado_machine::output::print_answer;
 use reqwest::Method;
 use reqwest::header::CONTENT_TYPE;
 use serde_json::Value;
@@ -21,10 +23,7 @@ pub struct GuestArguments {
     #[arg(long, global = true)]
     tenant: Option<String>,
     #[command(flatten)]
-    there: InstallationArguments,
-    /// Prints the answer as JSON.
-    #[arg(long, global = true)]
-    json: bool,
+    asked: AskedArguments,
 }
 
 #[derive(Debug, Subcommand)]
@@ -51,54 +50,45 @@ enum GuestCommand {
     },
 }
 
+/// The list of guests.
+const GUESTS: AnswerTable = AnswerTable {
+    nothing: "No guests.",
+    headings: &["id", "name", "phone", "status"],
+    fields: &["id", "name", "phone", "status"],
+    ..AnswerTable::EMPTY
+};
+
 /// Runs the subcommand and prints its result.
 pub(crate) async fn run_guest_command(
     arguments: GuestArguments,
     environment: &CommandEnvironment,
 ) -> Result<()> {
-    let there = arguments.there.build_client(environment)?;
-    let tenant = arguments.tenant.as_deref();
-    let (answer, told) = match &arguments.command {
+    let there = arguments.asked.there.build_client(environment)?;
+    let (tenant, as_json) = (arguments.tenant.as_deref(), arguments.asked.json);
+    match &arguments.command {
         GuestCommand::List { event } => {
-            let guests = list_all_guests(&there, tenant, event).await?;
-            let told = format_guests(&guests);
-            (guests, told)
+            let path = ["v1", "occasions", event, "guests"];
+            let guests = there.list_all_items(&path, &name_tenant(tenant)).await?;
+            if list_items(&guests, "items").is_empty() {
+                // It is an error if there is no such occasion.
+                there.get_json(&path[..3], &name_tenant(tenant)).await?;
+            }
+            print_answer(&guests, as_json, |guests| GUESTS.format(guests))
         }
         GuestCommand::Import { event, file } => {
             let answer = import_guests(&there, tenant, event, file).await?;
-            let told = format_import(&answer);
-            (answer, told)
+            print_answer(&answer, as_json, format_import)?;
+            if !list_items(&answer, "refused").is_empty() {
+                bail!("some rows were refused: mend them, and import the file again");
+            }
+            Ok(())
         }
         GuestCommand::Show { event, guest } => {
-            let path = ["v1", "occasions", event, "guests", guest];
-            let request = there.build_request(Method::GET, &path)?;
-            let answer = there.request_json(request.query(&name_tenant(tenant))).await?;
-            let told = format_guest(answer.clone());
-            (answer, told)
+            let command = ApiCommand::get(&["v1", "occasions", event, "guests", guest]);
+            let command = command.query("tenant", tenant).show(format_guest);
+            command.run(&there, as_json).await
         }
-    };
-    if arguments.json {
-        println!("{}", serde_json::to_string_pretty(&answer)?);
-    } else {
-        print!("{told}");
     }
-    let refused = answer.get("refused").and_then(Value::as_array);
-    if refused.is_some_and(|refused| !refused.is_empty()) {
-        bail!("some rows were refused: mend them, and import the file again");
-    }
-    Ok(())
-}
-
-/// Requests all guests, page by page.
-async fn list_all_guests(there: &InstallationClient, tenant: Option<&str>, event: &str) -> Result<Value> {
-    let path = ["v1", "occasions", event, "guests"];
-    let guests = there.list_all_items(&path, &name_tenant(tenant)).await?;
-    if list_items(&guests, "items").is_empty() {
-        // It is an error if there is no such occasion.
-        let request = there.build_request(Method::GET, &["v1", "occasions", event])?;
-        there.request_json(request.query(&name_tenant(tenant))).await?;
-    }
-    Ok(guests)
 }
 
 async fn import_guests(
@@ -116,45 +106,29 @@ async fn import_guests(
     there.request_json(request).await
 }
 
-fn format_guests(guests: &Value) -> String {
-    let rows = collect_rows(guests, &["id", "name", "phone", "status"]);
-    if rows.is_empty() {
-        return "No guests.\n".to_owned();
-    }
-    format_table(&["id", "name", "phone", "status"], rows)
-}
-
 fn format_import(answer: &Value) -> String {
-    let count = |name: &str| answer.get(name).and_then(Value::as_u64).unwrap_or_default();
-    let counts = format!(
-        "{} added, {} changed, {} unchanged\n",
-        count("added"),
-        count("changed"),
-        count("unchanged")
-    );
-    let refused = answer.get("refused").and_then(Value::as_array);
-    let refused = refused.into_iter().flatten().map(|row| {
-        let line = row.get("line").and_then(Value::as_u64).unwrap_or_default();
-        let why = row.get("why").and_then(Value::as_str).unwrap_or("-");
+    let count = |name: &str| number_or_zero(answer, name);
+    let (added, changed, unchanged) = (count("added"), count("changed"), count("unchanged"));
+    let refused = list_items(answer, "refused").iter().map(|row| {
+        let (line, why) = (number_or_zero(row, "line"), text_or_dash(row, "why"));
         format!("line {line} refused: {why}\n")
     });
-    let lines: Vec<String> = std::iter::once(counts).chain(refused).collect();
-    lines.concat()
+    format!("{added} added, {changed} changed, {unchanged} unchanged\n") + &refused.collect::<String>()
 }
 
-fn format_guest(mut guest: Value) -> String {
+fn format_guest(guest: &Value) -> String {
+    let mut guest = guest.clone();
     if let Some(fields) = guest.as_object_mut() {
         fields.retain(|_, value| !value.is_null());
-        if let Some(Value::Object(reply)) = fields.remove("confirmation_payload") {
-            fields.extend(
-                reply
-                    .into_iter()
-                    .filter(|(_, value)| !value.is_null())
-                    .map(|(name, value)| match name.as_str() {
-                        "at" => ("answered_at".to_owned(), value),
-                        _ => (name, value),
-                    }),
-            );
+        let reply = fields.remove("confirmation_payload");
+        let reply = reply.iter().filter_map(Value::as_object).flatten();
+        for (name, value) in reply.filter(|(_, value)| !value.is_null()) {
+            let name = if name == "at" {
+                "answered_at"
+            } else {
+                name.as_str()
+            };
+            fields.insert(name.to_owned(), value.clone());
         }
     }
     format_fields(&guest)

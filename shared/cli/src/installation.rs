@@ -26,6 +26,9 @@ const TIMEOUT: Duration = Duration::from_secs(60);
 /// The header that every answer of a Recado carries.
 const RECADO_HEADER: &str = "x-correlation-id";
 
+/// The largest page that a list request may ask for.
+const PAGE: usize = 200;
+
 /// The longest time for the file of a message, to its last byte.
 const MEDIA_TIMEOUT: Duration = Duration::from_secs(600);
 
@@ -130,24 +133,39 @@ impl InstallationClient {
         self.request_json(request.query(query)).await
     }
 
+    /// Posts a body to a path, and returns the JSON of the answer.
+    pub(crate) async fn post_json(&self, path: &[&str], body: &Value) -> Result<Value> {
+        let request = self.build_request(Method::POST, path)?;
+        self.request_json(request.json(body)).await
+    }
+
     /// Requests a list page by page, and returns all its items as one page.
-    pub(crate) async fn list_all_items(&self, path: &[&str], query: &[(&str, &str)]) -> Result<Value> {
-        let mut items: Vec<Value> = Vec::new();
-        let mut cursor: Option<String> = None;
-        loop {
+    pub(crate) async fn list_all_items(&self, path: &[&str], query: &[(&str, String)]) -> Result<Value> {
+        let (items, _) = self.list_first_items(path, query, usize::MAX).await?;
+        Ok(json!({ "items": items }))
+    }
+
+    /// Requests a list page by page. Returns at most so many items, and the cursor of those behind them.
+    pub(crate) async fn list_first_items(
+        &self,
+        path: &[&str],
+        query: &[(&str, String)],
+        most: usize,
+    ) -> Result<(Vec<Value>, Option<String>)> {
+        let (mut items, mut cursor) = (Vec::new(), None::<String>);
+        while items.len() < most {
             let mut query = query.to_vec();
-            query.push(("limit", "200"));
-            query.extend(cursor.as_deref().map(|cursor| ("cursor", cursor)));
-            let request = self.build_request(Method::GET, path)?;
-            let mut page = self.request_json(request.query(&query)).await?;
+            query.push(("limit", (most - items.len()).min(PAGE).to_string()));
+            query.extend(cursor.take().map(|cursor| ("cursor", cursor)));
+            let mut page = self.get_json(path, &query).await?;
             let found = page.get_mut("items").and_then(Value::as_array_mut);
             items.append(found.context("the installation's answer is no list")?);
-            let next = page.get("next_cursor").and_then(Value::as_str);
-            cursor = next.map(str::to_owned);
+            cursor = json_fields::find_text(&page, "next_cursor").map(str::to_owned);
             if cursor.is_none() {
-                return Ok(json!({"items": items}));
+                break;
             }
         }
+        Ok((items, cursor))
     }
 
     /// Requests a path with a query, and returns its JSON. `None`: nothing of that name is there (404).
@@ -263,8 +281,7 @@ impl InstallationClient {
 
     /// Fetches the whole configuration, without secrets.
     pub async fn get_configuration(&self) -> Result<InstalledConfiguration> {
-        let request = self.build_request(Method::GET, &["v1", "config"])?;
-        let answer = self.request_json(request).await?;
+        let answer = self.get_json(&["v1", "config"], &[]).await?;
         serde_json::from_value(answer)
             .context("the installation's configuration cannot be read: is it another version?")
     }
@@ -310,14 +327,12 @@ impl InstallationClient {
         struct KnownWebhooks {
             instances: Vec<InstanceWebhook>,
         }
-        let request = self.build_request(Method::GET, &["v1", "config", "webhooks"])?;
-        let known: KnownWebhooks = serde_json::from_value(self.request_json(request).await?)
+        let known = self.get_json(&["v1", "config", "webhooks"], &[]).await?;
+        let known: KnownWebhooks = serde_json::from_value(known)
             .context("the installation's answer cannot be read: is it another version?")?;
-        let known: BTreeMap<String, InstanceWebhook> = known
-            .instances
-            .into_iter()
-            .map(|webhook| (webhook.id.clone(), webhook))
-            .collect();
+        let known = known.instances.into_iter();
+        let known: BTreeMap<String, InstanceWebhook> =
+            known.map(|webhook| (webhook.id.clone(), webhook)).collect();
         let find = |instance: &&Instance| {
             let found = known.get(instance.id.as_str()).cloned();
             found.with_context(|| format!("the installation does not know {} any more", instance.id))

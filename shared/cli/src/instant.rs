@@ -3,6 +3,7 @@
 use anyhow::{Context, Result};
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
+use std::time::Duration;
 
 /// Parses the value of an option: an instant, or a time ago such as `90m`.
 pub(crate) fn parse_instant_option(text: &str) -> Result<Timestamp> {
@@ -36,6 +37,17 @@ fn parse_instant(text: &str, now: Timestamp) -> Result<Timestamp> {
 /// as it is.
 pub(crate) fn format_local_time(text: &str) -> String {
     format_time_in(text, TimeZone::system())
+}
+
+/// Formats an instant of an answer as [`format_local_time`] does, without the year, which is in the JSON.
+pub(crate) fn format_time_of_year(text: &str) -> String {
+    format_local_time(text).chars().skip("2026-".len()).collect()
+}
+
+/// Waits until an instant that an answer names, for at most a minute.
+pub(crate) async fn wait_until(at: Timestamp) {
+    let wait = at.duration_since(Timestamp::now()).as_secs().clamp(1, 60);
+    tokio::time::sleep(Duration::from_secs(wait.unsigned_abs())).await;
 }
 
 /// Formats an instant of an answer to the second, without the year: `03-01 08:00:00`. Another text stays as it is.

@@ -12,6 +12,15 @@ pub(crate) fn text_or_dash<'a>(value: &'a Value, name: &str) -> &'a str {
     find_text(value, name).unwrap_or("-")
 }
 
+/// Returns a field as the cell of a table: `-` if it is not there.
+pub(crate) fn format_cell(value: &Value, name: &str) -> String {
+    match value.get(name) {
+        None | Some(Value::Null) => "-".to_owned(),
+        Some(Value::String(text)) => text.clone(),
+        Some(other) => other.to_string(),
+    }
+}
+
 /// Returns a field that is a number, or 0.
 pub(crate) fn number_or_zero(value: &Value, name: &str) -> u64 {
     value.get(name).and_then(Value::as_u64).unwrap_or_default()

@@ -4,13 +4,14 @@ mod contents;
 mod documents;
 mod pages;
 
+use crate::api_command::{ApiCommand, CommandGroup};
 use crate::command_environment::{CommandEnvironment, ReadPdf};
-use crate::dlq::tables::{collect_rows, format_fields, format_table};
-use crate::installation::{InstallationArguments, InstallationClient};
-use crate::instant::format_local_time;
+use crate::dlq::tables::{AnswerTable, format_fields};
+use crate::installation::InstallationClient;
+use crate::json_fields::{find_text, list_items, number_or_zero};
 use crate::progress::ProgressBar;
 use anyhow::{Context, Result, bail};
-use clap::{Args, Subcommand};
+use clap::Subcommand;
 use contents::read_local_document;
 use documents::{DocumentPlace, FoundDocument, find_documents};
 use pages::{build_page_client, fetch_page_content};
@@ -20,20 +21,9 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use std::path::PathBuf;
 
-/// The documents of the business that an agent answers from, of a running installation here or on AWS.
-#[derive(Debug, Args)]
-pub struct KnowledgeArguments {
-    #[command(subcommand)]
-    command: KnowledgeCommand,
-    #[command(flatten)]
-    there: InstallationArguments,
-    /// Prints the answer as JSON.
-    #[arg(long, global = true)]
-    json: bool,
-}
-
+/// The subcommands about documents.
 #[derive(Debug, Subcommand)]
-enum KnowledgeCommand {
+pub enum KnowledgeCommand {
     /// Adds files, the files of folders, and web pages: Markdown, text, HTML, CSV, Word, Excel, `PowerPoint`, PDF. What was added
     /// before is replaced if it changed.
     Add {
@@ -91,11 +81,12 @@ enum KnowledgeCommand {
 
 /// Runs the subcommand and prints its result.
 pub(crate) async fn run_knowledge_command(
-    arguments: KnowledgeArguments,
+    group: CommandGroup<KnowledgeCommand>,
     environment: &CommandEnvironment,
 ) -> Result<()> {
-    let there = arguments.there.build_client(environment)?;
-    let (answer, text) = match &arguments.command {
+    let there = &group.asked.there.build_client(environment)?;
+    let as_json = group.asked.json;
+    let command = match &group.command {
         KnowledgeCommand::Add {
             agent,
             documents,
@@ -108,70 +99,43 @@ pub(crate) async fn run_knowledge_command(
                 pages: &pages,
                 read_pdf: environment.read_pdf,
             };
-            return add_documents(&there, agent, documents, reading, arguments.json).await;
+            return add_documents(there, agent, documents, reading, as_json).await;
         }
         KnowledgeCommand::List { agent } => {
-            let answer = list_sources(&there, agent).await?;
-            let text = format_sources(&answer);
-            (answer, text)
+            ApiCommand::get(&["v1", "agents", agent, "knowledge"]).show(format_sources)
         }
-        KnowledgeCommand::Show { agent, source } => show_source(&there, agent, source).await?,
-        KnowledgeCommand::Remove { agent, sources } => remove_sources(&there, agent, sources).await?,
+        KnowledgeCommand::Show { agent, source } => {
+            let id = find_source_id(there, agent, source).await?;
+            ApiCommand::get(&["v1", "agents", agent, "knowledge", &id]).show(format_blocks)
+        }
+        KnowledgeCommand::Remove { agent, sources } => {
+            for source in sources {
+                let id = find_source_id(there, agent, source).await?;
+                let remove = ApiCommand::delete(&["v1", "agents", agent, "knowledge", &id]);
+                remove
+                    .or_fail(format!("{source} was not removed"))
+                    .ask(there)
+                    .await?;
+            }
+            let removed = json!({ "removed": sources });
+            return print_answer(&removed, as_json, |_| {
+                format!("Removed {}.\n", sources.join(", "))
+            });
+        }
         KnowledgeCommand::Embed { agent, again } => {
-            let answer = embed_blocks(&there, agent, *again).await?;
-            let text = format_vectors(&answer);
-            (answer, text)
+            let answer = embed_blocks(there, agent, *again).await?;
+            return print_answer(&answer, as_json, format_vectors);
         }
         KnowledgeCommand::Search {
             agent,
             question,
             limit,
-        } => search_blocks(&there, agent, question, *limit).await?,
+        } => {
+            let path = ["v1", "agents", agent, "knowledge", "search"];
+            ApiCommand::post(&path, json!({"question": question, "limit": limit})).show(format_found)
+        }
     };
-    print_answer(&answer, arguments.json, |_| text)
-}
-
-/// Requests a source with its blocks. Returns the answer, and the text that shows it.
-async fn show_source(there: &InstallationClient, agent: &str, source: &str) -> Result<(Value, String)> {
-    let id = find_source_id(there, agent, source).await?;
-    let request = there.build_request(Method::GET, &["v1", "agents", agent, "knowledge", &id])?;
-    let answer = there.request_json(request).await?;
-    let text = format_blocks(&answer["texts"]);
-    Ok((answer, text))
-}
-
-/// Removes sources one by one. Returns the answer, and the text that shows it.
-async fn remove_sources(
-    there: &InstallationClient,
-    agent: &str,
-    sources: &[String],
-) -> Result<(Value, String)> {
-    for source in sources {
-        let id = find_source_id(there, agent, source).await?;
-        let request = there.build_request(Method::DELETE, &["v1", "agents", agent, "knowledge", &id])?;
-        there
-            .request_json(request)
-            .await
-            .with_context(|| format!("{source} was not removed"))?;
-    }
-    Ok((
-        json!({"removed": sources}),
-        format!("Removed {}.\n", sources.join(", ")),
-    ))
-}
-
-/// Searches an agent's documents. Returns the answer, and the text that shows it.
-async fn search_blocks(
-    there: &InstallationClient,
-    agent: &str,
-    question: &str,
-    limit: usize,
-) -> Result<(Value, String)> {
-    let request = there.build_request(Method::POST, &["v1", "agents", agent, "knowledge", "search"])?;
-    let asked = request.json(&json!({"question": question, "limit": limit}));
-    let answer = there.request_json(asked).await?;
-    let text = format_found(&answer);
-    Ok((answer, text))
+    command.run(there, as_json).await
 }
 
 /// The means of reading the contents of documents.
@@ -219,20 +183,16 @@ async fn add_documents(
     let mut answer = json!(counts);
     answer["refused"] = json!(refused);
     answer["without_vectors"] = json!(without_vectors);
-    if as_json {
-        println!("{}", serde_json::to_string_pretty(&answer)?);
-    } else {
+    if !as_json {
         answer["refused"] = json!(failed);
         answer["without_vectors"] = json!(without_vectors.len());
-        println!("{}", format_fields(&answer));
     }
-    if failed > 0 {
-        match failed {
-            1 => bail!("1 document was not added"),
-            _ => bail!("{failed} documents were not added"),
-        }
+    print_answer(&answer, as_json, |answer| format_fields(answer) + "\n")?;
+    match failed {
+        0 => Ok(()),
+        1 => bail!("1 document was not added"),
+        _ => bail!("{failed} documents were not added"),
     }
-    Ok(())
 }
 
 /// A document that was added.
@@ -279,33 +239,21 @@ async fn add_document(
     })
 }
 
-async fn list_sources(there: &InstallationClient, agent: &str) -> Result<Value> {
-    let request = there.build_request(Method::GET, &["v1", "agents", agent, "knowledge"])?;
-    there.request_json(request).await
-}
-
 /// Asks for the missing vectors of blocks, request by request, until none is missing or a request makes none.
 async fn embed_blocks(there: &InstallationClient, agent: &str, again: bool) -> Result<Value> {
-    let ask = async |again: bool| {
-        let request = there.build_request(Method::POST, &["v1", "agents", agent, "knowledge", "vectors"])?;
-        there.request_json(request.json(&json!({"again": again}))).await
-    };
-    let mut state = ask(again).await?;
-    let count = |state: &Value, name: &str| state[name].as_u64().unwrap_or(0);
-    let all = count(&state, "missing") + count(&state, "blocks");
+    let path = ["v1", "agents", agent, "knowledge", "vectors"];
+    let mut state = there.post_json(&path, &json!({ "again": again })).await?;
+    let all = number_or_zero(&state, "missing") + number_or_zero(&state, "blocks");
     let mut bar = ProgressBar::start(usize::try_from(all).unwrap_or(usize::MAX));
     loop {
-        let missing = count(&state, "missing");
+        let missing = number_or_zero(&state, "missing");
         if missing == 0 || state["blocks"] == 0 {
             bar.clear_line();
             return Ok(state);
         }
-        let done = all.saturating_sub(missing);
-        bar.show_amount(done, "blocks with vectors");
-        let next = ask(false).await?;
-        let is_stuck = next["missing"].as_u64().unwrap_or(0) >= missing;
-        state = next;
-        if is_stuck {
+        bar.show_amount(all.saturating_sub(missing), "blocks with vectors");
+        state = there.post_json(&path, &json!({"again": false})).await?;
+        if number_or_zero(&state, "missing") >= missing {
             bar.clear_line();
             return Ok(state);
         }
@@ -324,65 +272,52 @@ fn format_vectors(state: &Value) -> String {
 
 /// Returns the id of a source that is named by its id or its title.
 async fn find_source_id(there: &InstallationClient, agent: &str, named: &str) -> Result<String> {
-    let known = list_sources(there, agent).await?;
-    let known = known["sources"].as_array().cloned().unwrap_or_default();
-    let is_named = |source: &&Value| source["id"] == *named || source["title"] == *named;
-    let found = known
-        .iter()
-        .find(is_named)
-        .and_then(|source| source["id"].as_str());
-    let found = found.with_context(|| {
-        format!("agent {agent} has no source {named}; `recado knowledge list {agent}` lists them")
-    })?;
+    let known = there.get_json(&["v1", "agents", agent, "knowledge"], &[]).await?;
+    let mut known = list_items(&known, "sources").iter();
+    let found = known.find(|source| source["id"] == *named || source["title"] == *named);
+    let found = found
+        .and_then(|source| find_text(source, "id"))
+        .with_context(|| {
+            format!("agent {agent} has no source {named}; `recado knowledge list {agent}` lists them")
+        })?;
     Ok(found.to_owned())
 }
 
+/// The list of the sources of an agent.
+const SOURCES: AnswerTable = AnswerTable {
+    nothing: "No sources.",
+    headings: &["id", "title", "blocks", "bytes", "added_at"],
+    fields: &["id", "title", "blocks", "bytes", "added_at"],
+    times: &["added_at"],
+    ..AnswerTable::EMPTY
+};
+
 fn format_sources(answer: &Value) -> String {
-    let columns = ["id", "title", "blocks", "bytes", "added_at"];
-    let mut rows: Vec<Vec<String>> = answer["sources"]
-        .as_array()
-        .into_iter()
-        .flatten()
-        .map(|source| collect_rows(&json!({"items": [source]}), &columns).concat())
-        .collect();
-    for cell in rows.iter_mut().filter_map(|row| row.last_mut()) {
-        *cell = format_local_time(cell);
+    let sources = list_items(answer, "sources");
+    let table = SOURCES.format(&json!({ "items": sources }));
+    if sources.is_empty() {
+        return table;
     }
-    if rows.is_empty() {
-        return "No sources.\n".to_owned();
-    }
-    format!(
-        "{}{}",
-        format_table(&columns, rows),
-        format_vectors(&answer["vectors"])
-    )
+    table + &format_vectors(&answer["vectors"])
 }
 
-fn format_blocks(blocks: &Value) -> String {
-    let blocks = blocks.as_array().into_iter().flatten();
-    let format = |block: &Value| {
-        let (place, text) = (
-            block["place"].as_str().unwrap_or(""),
-            block["text"].as_str().unwrap_or(""),
-        );
-        format!("[{place}]\n{text}\n\n")
-    };
-    blocks.map(format).collect()
+fn format_blocks(answer: &Value) -> String {
+    let blocks = list_items(answer, "texts").iter();
+    let blocks = blocks.map(|block| format!("[{}]\n{}\n\n", text_of(block, "place"), text_of(block, "text")));
+    blocks.collect()
+}
+
+fn text_of<'a>(block: &'a Value, name: &str) -> &'a str {
+    find_text(block, name).unwrap_or_default()
 }
 
 fn format_found(answer: &Value) -> String {
-    let found = answer["found"].as_array().into_iter().flatten();
-    let format = |block: &Value| {
-        let text = |name: &str| block[name].as_str().unwrap_or("").to_owned();
+    let listed = list_items(answer, "found").iter().map(|block| {
         let score = block["score"].as_f64().unwrap_or(0.0);
-        format!(
-            "{score:.2}  {} [{}]\n{}\n\n",
-            text("title"),
-            text("place"),
-            text("text")
-        )
-    };
-    let listed: String = found.map(format).collect();
+        let [title, place, text] = ["title", "place", "text"].map(|name| text_of(block, name));
+        format!("{score:.2}  {title} [{place}]\n{text}\n\n")
+    });
+    let listed: String = listed.collect();
     let search = answer["search"].as_str().unwrap_or("lexical");
     let vectors = answer["vectors"].as_str();
     let vectors = vectors.map_or(String::new(), |reason| format!(", vectors: {reason}"));

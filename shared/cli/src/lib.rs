@@ -7,6 +7,7 @@ extern crate recado_machine;
 
 mod alerts;
 mod answer_note;
+mod api_command;
 mod api_request;
 mod audit;
 mod catch_up;

@@ -1,28 +1,16 @@
 //! `recado secret`: gives an instance of a running installation a new webhook secret.
 
+use crate::api_command::{ApiCommand, CommandGroup};
 use crate::command_environment::CommandEnvironment;
 use crate::confirm::confirm_action;
 use crate::dlq::tables::format_fields;
-use crate::installation::InstallationArguments;
-use anyhow::{Context, Result};
-use clap::{Args, Subcommand};
-use reqwest::Method;
+use anyhow::Result;
+use clap::Subcommand;
 use serde_json::{Value, json};
 
-/// The webhook secret of an instance: rotate.
-#[derive(Debug, Args)]
-pub struct SecretArguments {
-    #[command(subcommand)]
-    command: SecretCommand,
-    #[command(flatten)]
-    there: InstallationArguments,
-    /// Prints the answer as JSON.
-    #[arg(long, global = true)]
-    json: bool,
-}
-
+/// The subcommands about webhook secrets.
 #[derive(Debug, Subcommand)]
-enum SecretCommand {
+pub enum SecretCommand {
     /// Gives one instance a new webhook secret, and prints it. Shows the overlap, and asks.
     Rotate {
         /// The instance's id.
@@ -36,36 +24,42 @@ enum SecretCommand {
     },
 }
 
-/// Runs the subcommand and prints its result.
+/// Replaces the secret, and prints the answer.
 pub(crate) async fn run_secret_command(
-    arguments: SecretArguments,
+    group: CommandGroup<SecretCommand>,
     environment: &CommandEnvironment,
 ) -> Result<()> {
-    let there = arguments.there.build_client(environment)?;
+    let there = group.asked.there.build_client(environment)?;
     let SecretCommand::Rotate {
         instance,
         overlap_hours,
         yes,
-    } = arguments.command;
+    } = group.command;
     let filters = [("instances", Some(instance.as_str()))];
     there.check_filters(&Value::Null, &filters).await?;
-    let until = match overlap_hours {
-        0 => "at once".to_owned(),
-        hours => format!("in {hours} hours"),
-    };
+    let until = describe_end(overlap_hours);
     let question =
         format!("Replace the webhook secret of {instance}? Its present secret is refused {until}.");
     confirm_action(&question, yes)?;
-    let body = json!({"overlap_seconds": u64::from(overlap_hours) * 3_600});
     let path = ["v1", "instances", &instance, "secret", "rotate"];
-    let request = there.build_request(Method::POST, &path)?.json(&body);
-    let answer = there.request_json(request).await;
-    let answer = answer.with_context(|| format!("the secret of {instance} was not rotated"))?;
-    if arguments.json {
-        println!("{}", serde_json::to_string_pretty(&answer)?);
-    } else {
-        print!("{}", format_fields(&answer));
-        println!("Enter `secret` at the provider now: `recado connect {instance}` does it for Evolution.");
+    let enter =
+        format!("Enter `secret` at the provider now: `recado connect {instance}` does it for Evolution.\n");
+    ApiCommand::post(&path, write_overlap(overlap_hours))
+        .or_fail(format!("the secret of {instance} was not rotated"))
+        .show(move |answer| format_fields(answer) + &enter)
+        .run(&there, group.asked.json)
+        .await
+}
+
+/// Describes when a secret ends that is replaced now.
+pub(crate) fn describe_end(overlap_hours: u32) -> String {
+    match overlap_hours {
+        0 => "at once".to_owned(),
+        hours => format!("in {hours} hours"),
     }
-    Ok(())
+}
+
+/// Writes the body of a request that replaces a secret.
+pub(crate) fn write_overlap(overlap_hours: u32) -> Value {
+    json!({"overlap_seconds": u64::from(overlap_hours) * 3_600})
 }

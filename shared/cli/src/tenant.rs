@@ -1,32 +1,24 @@
 //! `recado tenant`: removes a tenant of a running installation, here or on AWS.
 
+use crate::api_command::CommandGroup;
 use crate::command_environment::CommandEnvironment;
 use crate::confirm::confirm_action;
 use crate::dlq::tables::format_fields;
-use crate::installation::{InstallationArguments, InstallationClient, add_part};
+use crate::installation::{InstallationClient, add_part};
+use crate::instant::wait_until;
+use crate::json_fields::find_text;
 use anyhow::{Result, bail};
-use clap::{Args, Subcommand};
+use clap::Subcommand;
 use jiff::Timestamp;
 use recado_domain::counting::count_things;
+use recado_machine::output::print_answer;
 use reqwest::Method;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
-use std::time::Duration;
 
-/// Tenants of a running installation, here or on AWS: remove one.
-#[derive(Debug, Args)]
-pub struct TenantArguments {
-    #[command(subcommand)]
-    command: TenantCommand,
-    #[command(flatten)]
-    there: InstallationArguments,
-    /// Prints the answer as JSON.
-    #[arg(long, global = true)]
-    json: bool,
-}
-
+/// The subcommands about tenants.
 #[derive(Debug, Subcommand)]
-enum TenantCommand {
+pub enum TenantCommand {
     /// Removes a tenant with everything that is stored of it, for good: agents, instances, conversations, messages, tokens.
     /// Shows what there is, and asks. If it is cut off, run it again: it goes on.
     Remove {
@@ -43,21 +35,16 @@ enum TenantCommand {
 
 /// Runs the subcommand and prints its result.
 pub(crate) async fn run_tenant_command(
-    arguments: TenantArguments,
+    group: CommandGroup<TenantCommand>,
     environment: &CommandEnvironment,
 ) -> Result<()> {
-    let there = arguments.there.build_client(environment)?;
-    let TenantCommand::Remove { tenant, force, yes } = &arguments.command;
+    let there = group.asked.there.build_client(environment)?;
+    let TenantCommand::Remove { tenant, force, yes } = &group.command;
     let there_is = request_removal(&there, tenant, &[("dry_run", true)]).await?;
     eprintln!("Tenant {tenant} has: {}", format_counts(&there_is));
     confirm_action("Remove it with all of that, for good?", *yes)?;
     let answer = remove_all(&there, tenant, *force).await?;
-    if arguments.json {
-        println!("{}", serde_json::to_string_pretty(&answer)?);
-    } else {
-        println!("{}", format_fields(&answer));
-    }
-    Ok(())
+    print_answer(&answer, group.asked.json, |answer| format_fields(answer) + "\n")
 }
 
 async fn request_removal(there: &InstallationClient, tenant: &str, query: &[(&str, bool)]) -> Result<Value> {
@@ -79,12 +66,11 @@ async fn remove_all(there: &InstallationClient, tenant: &str, force: bool) -> Re
             Some(false) => {}
             None => bail!("the installation's answer is not a removal"),
         }
-        let until = part.get("waits_until").and_then(Value::as_str);
-        match until.map(str::parse::<Timestamp>).transpose()? {
+        let until = find_text(&part, "waits_until").map(str::parse::<Timestamp>);
+        match until.transpose()? {
             Some(until) => {
                 eprintln!("Workers may still work for the tenant; the removal goes on at {until}.");
-                let wait = until.duration_since(Timestamp::now()).as_secs().clamp(1, 60);
-                tokio::time::sleep(Duration::from_secs(wait.unsigned_abs())).await;
+                wait_until(until).await;
             }
             None => eprintln!("Removed so far: {}", format_counts(&json!(total))),
         }
@@ -94,18 +80,16 @@ async fn remove_all(there: &InstallationClient, tenant: &str, force: bool) -> Re
 /// Formats the counts that are not 0, in the order of their names, such as "31 conversations, 2 instances".
 fn format_counts(answer: &Value) -> String {
     let counts = answer.as_object().into_iter().flatten();
-    let counts: BTreeMap<&str, u64> = counts
-        .filter_map(|(name, value)| Some((name.as_str(), value.as_u64()?)))
-        .filter(|(_, count)| *count > 0)
-        .collect();
-    let counts: Vec<String> = counts
+    let counts = counts.filter_map(|(name, value)| Some((name.as_str(), value.as_u64()?)));
+    let counts: BTreeMap<&str, u64> = counts.filter(|(_, count)| *count > 0).collect();
+    let told = counts
         .into_iter()
         .map(|(name, count)| match name.strip_suffix('s') {
             Some(thing) => count_things(count, &thing.replace('_', " ")),
             // What is to be sent later is counted by an adjective.
             None => format!("{count} {}", name.replace('_', " ")),
-        })
-        .collect();
+        });
+    let counts: Vec<String> = told.collect();
     if counts.is_empty() {
         return "nothing".to_owned();
     }
@@ -113,8 +97,9 @@ fn format_counts(answer: &Value) -> String {
 }
 
 /// Returns the query that names the tenant, if one was given.
-pub(crate) fn name_tenant(tenant: Option<&str>) -> Vec<(&'static str, &str)> {
-    tenant.map(|tenant| ("tenant", tenant)).into_iter().collect()
+pub(crate) fn name_tenant(tenant: Option<&str>) -> Vec<(&'static str, String)> {
+    let tenant = tenant.map(|tenant| ("tenant", tenant.to_owned()));
+    tenant.into_iter().collect()
 }
 
 #[cfg(test)]

@@ -1,14 +1,14 @@
 //! `recado trends`: shows what the last hours of a running installation were like, here or on AWS.
 
+use crate::api_command::{ApiCommand, AskedArguments};
 use crate::command_environment::CommandEnvironment;
 use crate::dlq::tables::format_table;
-use crate::installation::InstallationArguments;
-use crate::instant::format_local_time;
+use crate::instant::{format_local_time, format_time_of_year};
+use crate::json_fields::{format_cell, is_field_true, list_items};
 use crate::text_lines::cut_text;
 use anyhow::Result;
 use clap::Args;
 use recado_machine::output::print_answer;
-use reqwest::Method;
 use serde_json::{Value, json};
 
 /// Shows how the last hours of a running installation were, here or on AWS: what waited, dead letters, and the uptime of
@@ -28,10 +28,7 @@ pub struct TrendArguments {
     #[arg(long, default_value_t = 60, value_parser = clap::value_parser!(u32).range(1..=1440))]
     step_minutes: u32,
     #[command(flatten)]
-    there: InstallationArguments,
-    /// Prints the answer as JSON.
-    #[arg(long)]
-    json: bool,
+    asked: AskedArguments,
 }
 
 /// The longest id of an instance in the table, in columns.
@@ -39,51 +36,31 @@ const ID_MAX: usize = 40;
 
 /// Requests the trends and prints them.
 pub(crate) async fn run_trends(arguments: TrendArguments, environment: &CommandEnvironment) -> Result<()> {
-    let there = arguments.there.build_client(environment)?;
-    let (hours, step_minutes) = (arguments.hours.to_string(), arguments.step_minutes.to_string());
-    let mut query = vec![("hours", hours.as_str()), ("step_minutes", &step_minutes)];
-    query.extend(arguments.tenant.as_deref().map(|tenant| ("tenant", tenant)));
-    query.extend(
-        arguments
-            .instance
-            .as_deref()
-            .map(|instance| ("instance", instance)),
-    );
-    let request = there.build_request(Method::GET, &["v1", "trends"])?;
-    let answer = there.request_json(request.query(&query)).await?;
-    let found = json!({ "items": list(&answer, "instances") });
+    let there = arguments.asked.there.build_client(environment)?;
+    let command = ApiCommand::get(&["v1", "trends"])
+        .query("hours", Some(arguments.hours))
+        .query("step_minutes", Some(arguments.step_minutes))
+        .query("tenant", arguments.tenant.as_ref())
+        .query("instance", arguments.instance.as_ref());
+    let answer = command.ask(&there).await?;
+    let found = json!({ "items": list_items(&answer, "instances") });
     let filters = [
         ("tenants", arguments.tenant.as_deref()),
         ("instances", arguments.instance.as_deref()),
     ];
     there.check_filters(&found, &filters).await?;
-    print_answer(&answer, arguments.json, format_trends)
-}
-
-fn cell(value: &Value, name: &str) -> String {
-    match value.get(name) {
-        None | Some(Value::Null) => "-".to_owned(),
-        Some(Value::String(text)) => text.clone(),
-        Some(other) => other.to_string(),
-    }
-}
-
-fn list<'a>(answer: &'a Value, name: &str) -> &'a [Value] {
-    answer
-        .get(name)
-        .and_then(Value::as_array)
-        .map_or(&[], Vec::as_slice)
+    print_answer(&answer, arguments.asked.json, format_trends)
 }
 
 fn format_trends(answer: &Value) -> String {
-    let of = |name: &str| cell(answer, name);
-    if answer.get("minutes").and_then(Value::as_u64) == Some(0) {
+    let of = |name: &str| format_cell(answer, name);
+    if answer["minutes"] == 0 {
         return format!(
             "Nothing was sampled since {}.\nRecado takes a sample of each minute in which it runs.\n",
             format_local_time(&of("from"))
         );
     }
-    let at_least = if answer.get("at_least") == Some(&Value::Bool(true)) {
+    let at_least = if is_field_true(answer, "at_least") {
         " or more"
     } else {
         ""
@@ -103,8 +80,8 @@ fn format_trends(answer: &Value) -> String {
     );
     format!(
         "{summary}\n{}\n{}",
-        format_points(list(answer, "points")),
-        format_uptimes(list(answer, "instances"))
+        format_points(list_items(answer, "points")),
+        format_uptimes(list_items(answer, "instances"))
     )
 }
 
@@ -120,18 +97,12 @@ fn format_points(points: &[Value]) -> String {
         ("new", "dead_letters_added"),
         ("off", "disconnected_max"),
     ];
-    // A part without a sample has no numbers.
     let cells = |point: &Value| {
-        let sampled = point.get("minutes").and_then(Value::as_u64) != Some(0);
-        let shown = |name: &str| sampled || ["from", "minutes"].contains(&name);
-        let cell = |(_, name): (&str, &str)| {
-            if !shown(name) {
-                "-".to_owned()
-            } else if name == "from" {
-                format_part_begin(&cell(point, name))
-            } else {
-                cell(point, name)
-            }
+        let cell = |(_, name): (&str, &str)| match name {
+            "from" => format_time_of_year(&format_cell(point, name)),
+            // A part without a sample has no numbers.
+            _ if name != "minutes" && point["minutes"] == 0 => "-".to_owned(),
+            _ => format_cell(point, name),
         };
         columns.map(cell).to_vec()
     };
@@ -139,22 +110,17 @@ fn format_points(points: &[Value]) -> String {
     format_table(&headings, points.iter().map(cells).collect())
 }
 
-/// Formats the time at which a part begins, without the year.
-fn format_part_begin(at: &str) -> String {
-    format_local_time(at).chars().skip("2026-".len()).collect()
-}
-
 /// Formats the uptimes of the instances, the longest time without a connection first.
 fn format_uptimes(instances: &[Value]) -> String {
     let uptime = |instance: &Value| {
-        let percent = match cell(instance, "uptime_percent").as_str() {
+        let percent = match format_cell(instance, "uptime_percent").as_str() {
             "-" => "-".to_owned(),
             percent => format!("{percent} %"),
         };
         vec![
-            cut_text(&cell(instance, "id"), ID_MAX),
+            cut_text(&format_cell(instance, "id"), ID_MAX),
             percent,
-            cell(instance, "disconnected_minutes"),
+            format_cell(instance, "disconnected_minutes"),
         ]
     };
     let mut uptimes: Vec<&Value> = instances.iter().collect();

@@ -1,13 +1,11 @@
 //! `recado usage`: shows what models used and the provider charged, summed up, of a running installation here or on AWS.
 
-use crate::command_environment::CommandEnvironment;
+use crate::api_command::{ApiCommand, AskedArguments, name_choice};
 use crate::dlq::tables::{format_table, insert_lines_below};
-use crate::installation::InstallationArguments;
-use anyhow::Result;
+use crate::json_fields::{format_cell, list_items, number_or_zero};
 use clap::{Args, ValueEnum};
 use recado_domain::counting::count_things;
 use recado_domain::price::format_millionths;
-use reqwest::Method;
 use serde_json::Value;
 
 /// Shows what models used, summed up: replies, discarded drafts, recordings, and tokens in and out.
@@ -29,10 +27,7 @@ pub struct UsageArguments {
     #[arg(long)]
     until: Option<String>,
     #[command(flatten)]
-    there: InstallationArguments,
-    /// Prints the answer as JSON.
-    #[arg(long)]
-    json: bool,
+    pub(crate) asked: AskedArguments,
     /// Prints comma-separated values.
     #[arg(long, conflicts_with = "json")]
     csv: bool,
@@ -46,18 +41,6 @@ enum UsagePart {
     Model,
     Country,
     Tenant,
-}
-
-impl UsagePart {
-    fn as_str(self) -> &'static str {
-        match self {
-            Self::Day => "day",
-            Self::Agent => "agent",
-            Self::Model => "model",
-            Self::Country => "country",
-            Self::Tenant => "tenant",
-        }
-    }
 }
 
 /// The numbers of a line, by their names in the answer.
@@ -88,79 +71,60 @@ const COST_COLUMNS: [&str; 4] = ["cost", UNPRICED[0], UNPRICED[1], UNPRICED[2]];
 /// The numbers of what has no price.
 const UNPRICED: [&str; 3] = ["unpriced_tokens", "unpriced_audio_millis", "unpriced_messages"];
 
-/// Requests the sums and prints them.
-pub(crate) async fn run_usage(arguments: UsageArguments, environment: &CommandEnvironment) -> Result<()> {
-    let there = arguments.there.build_client(environment)?;
-    let by = arguments.by.as_str();
-    let optional = [
-        ("tenant", &arguments.tenant),
-        ("conversation", &arguments.conversation),
-        ("since", &arguments.since),
-        ("until", &arguments.until),
-    ];
-    let mut query = vec![("by", by)];
-    query.extend(
-        optional
-            .into_iter()
-            .filter_map(|(name, value)| Some((name, value.as_deref()?))),
-    );
-    let request = there.build_request(Method::GET, &["v1", "usage"])?;
-    let answer = there.request_json(request.query(&query)).await?;
-    if arguments.json {
-        println!("{}", serde_json::to_string_pretty(&answer)?);
-    } else if arguments.csv {
-        print!("{}", format_comma_separated(&answer, by));
-    } else {
-        print!("{}", format_usage(&answer, by));
-    }
-    Ok(())
+/// Returns the request of the command.
+pub(crate) fn describe_usage(arguments: &UsageArguments) -> ApiCommand {
+    let (by, csv) = (name_choice(&arguments.by), arguments.csv);
+    ApiCommand::get(&["v1", "usage"])
+        .query("by", Some(&by))
+        .query("tenant", arguments.tenant.as_ref())
+        .query("conversation", arguments.conversation.as_ref())
+        .query("since", arguments.since.as_ref())
+        .query("until", arguments.until.as_ref())
+        .show(move |answer| {
+            if csv {
+                format_comma_separated(answer, &by)
+            } else {
+                format_usage(answer, &by)
+            }
+        })
 }
 
 fn read_usage_cell(value: &Value, name: &str) -> String {
-    match value.get(name) {
-        None | Some(Value::Null) => String::new(),
-        Some(Value::String(text)) => text.clone(),
-        Some(other) => other.to_string(),
-    }
+    let known = value.get(name).filter(|field| !field.is_null());
+    known.map_or_else(String::new, |_| format_cell(value, name))
 }
 
 fn list_usage_rows(answer: &Value, by: &str) -> Vec<Vec<String>> {
-    let items = answer.get("items").and_then(Value::as_array);
     let row = |item: &Value| {
         let names = std::iter::once(by).chain(NUMBERS);
         let cells = names.map(|name| read_usage_cell(item, name));
-        cells
-            .chain([format_costs(item)])
-            .chain(UNPRICED.map(|name| read_usage_cell(item, name)))
-            .collect()
+        let unpriced = UNPRICED.map(|name| read_usage_cell(item, name));
+        cells.chain([format_costs(item)]).chain(unpriced).collect()
     };
-    items.into_iter().flatten().map(row).collect()
+    list_items(answer, "items").iter().map(row).collect()
 }
 
 /// Formats the costs of a line, such as `0.0123 USD`; several currencies stand beside each other.
 fn format_costs(item: &Value) -> String {
-    let costs = item["costs"].as_array().into_iter().flatten();
-    let cost = |cost: &Value| {
-        let amount = format_millionths(cost["micros"].as_u64().unwrap_or_default());
+    let costs = list_items(item, "costs").iter().map(|cost| {
+        let amount = format_millionths(number_or_zero(cost, "micros"));
         format!("{amount} {}", read_usage_cell(cost, "currency"))
-    };
-    costs.map(cost).collect::<Vec<_>>().join(" + ")
+    });
+    costs.collect::<Vec<_>>().join(" + ")
 }
 
 /// Formats the sums as a table.
 fn format_usage(answer: &Value, by: &str) -> String {
     let (since, until) = (read_usage_cell(answer, "since"), read_usage_cell(answer, "until"));
-    if list_usage_rows(answer, by).is_empty() {
+    let items = list_items(answer, "items");
+    if items.is_empty() {
         return format!("No model was asked, and no message charged, from {since} to {until}.\n");
     }
-    let items = answer.get("items").and_then(Value::as_array);
-    let items = items.map_or(&[][..], Vec::as_slice);
     let cells = items.iter().map(|item| {
         let name = Some(read_usage_cell(item, by)).filter(|name| !name.is_empty());
         let numbers = TABLE_NUMBERS.map(|name| read_usage_cell(item, name));
-        std::iter::once(name.unwrap_or_else(|| "-".to_owned()))
-            .chain(numbers)
-            .collect()
+        let name = name.unwrap_or_else(|| "-".to_owned());
+        std::iter::once(name).chain(numbers).collect()
     });
     let headings = [by, "replies", "input", "output", "cached", "to cache"];
     let below = items
@@ -174,7 +138,7 @@ fn format_usage(answer: &Value, by: &str) -> String {
 
 /// Describes what a line used beside the tokens of its replies. `-`: nothing.
 fn describe_rest(item: &Value) -> String {
-    let number = |name: &str| item.get(name).and_then(Value::as_u64).unwrap_or_default();
+    let number = |name: &str| number_or_zero(item, name);
     let count = |name: &str, thing: &str| (number(name) > 0).then(|| count_things(number(name), thing));
     let millis = |name: &str, of: &str| (number(name) > 0).then(|| format!("{} ms of {of}", number(name)));
     join_parts([
@@ -187,7 +151,7 @@ fn describe_rest(item: &Value) -> String {
 
 /// Describes what a line cost, and what of it has no price. `-`: nothing.
 fn describe_costs(item: &Value) -> String {
-    let number = |name: &str| item.get(name).and_then(Value::as_u64).unwrap_or_default();
+    let number = |name: &str| number_or_zero(item, name);
     let unpriced = |name: &str, unit: &str| {
         (number(name) > 0).then(|| format!("{} {unit} without a price", number(name)))
     };
@@ -213,15 +177,11 @@ fn format_comma_separated(answer: &Value, by: &str) -> String {
     let names = std::iter::once(by).chain(NUMBERS).chain(COST_COLUMNS);
     let names: Vec<String> = names.map(str::to_owned).collect();
     let lines = std::iter::once(names).chain(list_usage_rows(answer, by));
-    lines
-        .map(|line| {
-            line.iter()
-                .map(|value| quote_csv_value(value))
-                .collect::<Vec<_>>()
-                .join(",")
-                + "\n"
-        })
-        .collect()
+    let quoted = lines.map(|line| {
+        let values: Vec<String> = line.iter().map(|value| quote_csv_value(value)).collect();
+        values.join(",") + "\n"
+    });
+    quoted.collect()
 }
 
 /// Quotes a value of comma-separated values where it needs it. A value that a spreadsheet would take for a formula is quoted by an

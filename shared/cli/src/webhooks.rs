@@ -1,14 +1,18 @@
 //! `recado webhooks`: the endpoints to which a running installation posts the published events of a tenant.
 
+use crate::api_command::ApiCommand;
 use crate::command_environment::CommandEnvironment;
 use crate::confirm::confirm_action;
-use crate::dlq::tables::{collect_rows, format_fields, format_table};
+use crate::dlq::tables::{AnswerTable, format_fields};
 use crate::installation::{InstallationArguments, InstallationClient};
-use crate::instant::{format_local_time, parse_instant_option};
+use crate::instant::parse_instant_option;
 use crate::json_fields::{find_text, number_or_zero};
-use anyhow::{Context, Result, bail};
+use crate::secret::{describe_end, write_overlap};
+use crate::tenant::name_tenant;
+use anyhow::{Result, bail};
 use clap::{Args, Subcommand};
 use jiff::Timestamp;
+use recado_machine::output::print_answer;
 use reqwest::Method;
 use serde_json::{Map, Value, json};
 
@@ -125,213 +129,158 @@ enum WebhookCommand {
 /// The fields of an endpoint that a request replaces together.
 const ENDPOINT_FIELDS: [&str; 3] = ["url", "kinds", "disabled"];
 
-/// The endpoints of an installation.
-struct WebhookClient {
-    there: InstallationClient,
-    tenant: Option<String>,
-}
+/// The list of endpoints.
+const ENDPOINTS: AnswerTable = AnswerTable {
+    nothing: "No webhook endpoints.",
+    headings: &["id", "status", "accepted_at", "url"],
+    fields: &["id", "status", "accepted_at", "url"],
+    times: &["accepted_at"],
+    ..AnswerTable::EMPTY
+};
 
-impl WebhookClient {
-    /// Requests a path below `/v1/webhooks`.
-    async fn send_request(
-        &self,
-        method: Method,
-        path: &[&str],
-        query: &[(&str, String)],
-        body: Option<Value>,
-    ) -> Result<Value> {
-        let path: Vec<&str> = ["v1", "webhooks"].iter().chain(path).copied().collect();
-        let mut request = self.there.build_request(method, &path)?.query(query);
-        if let Some(tenant) = &self.tenant {
-            request = request.query(&[("tenant", tenant)]);
-        }
-        if let Some(body) = body {
-            request = request.json(&body);
-        }
-        self.there.request_json(request).await
-    }
-
-    async fn get_json(&self, path: &[&str]) -> Result<Value> {
-        self.send_request(Method::GET, path, &[], None).await
-    }
-
-    async fn post_json(&self, path: &[&str], body: Value) -> Result<Value> {
-        self.send_request(Method::POST, path, &[], Some(body)).await
-    }
-
-    /// Runs a subcommand. Returns the answer as JSON and as text.
-    async fn run_command(&self, command: WebhookCommand) -> Result<(Value, String)> {
-        Ok(match command {
-            WebhookCommand::List => {
-                let answer = self.get_json(&[]).await?;
-                let filters = [("tenants", self.tenant.as_deref())];
-                self.there.check_filters(&answer, &filters).await?;
-                let text = format_endpoints(&answer);
-                (answer, text)
-            }
-            WebhookCommand::Create {
-                id,
-                endpoint_url,
-                kinds,
-            } => {
-                let body = json!({"id": id, "url": endpoint_url, "kinds": kinds});
-                let made = self.post_json(&[], body).await;
-                show_secret(made.with_context(|| format!("{id} was not created"))?)
-            }
-            WebhookCommand::Show { id } => show_fields(self.get_json(&[&id]).await?),
-            WebhookCommand::Change {
-                id,
-                endpoint_url,
-                kinds,
-                all_kinds,
-            } => {
-                let kinds = (all_kinds || !kinds.is_empty()).then(|| json!(kinds));
-                let changed = [("url", endpoint_url.map(Value::from)), ("kinds", kinds)];
-                self.replace_fields(&id, changed).await?
-            }
-            WebhookCommand::Disable { id } => {
-                self.replace_fields(&id, [("disabled", Some(json!(true)))])
-                    .await?
-            }
-            WebhookCommand::Enable { id } => {
-                self.replace_fields(&id, [("disabled", Some(json!(false)))])
-                    .await?
-            }
-            WebhookCommand::Remove { id, yes } => self.remove_endpoint(&id, yes).await?,
-            WebhookCommand::Rotate {
-                id,
-                overlap_hours,
-                yes,
-            } => self.rotate_secret(&id, overlap_hours, yes).await?,
-            WebhookCommand::Failed { id, limit, cursor } => self.list_failed(&id, limit, cursor).await?,
-            WebhookCommand::Redrive { id, event } => {
-                let body = json!({ "cursor": event });
-                let redriven = self.post_json(&[&id, "failed", "redrive"], body).await?;
-                let count = number_or_zero(&redriven, "redriven");
-                (redriven, format!("{count} events are tried again.\n"))
-            }
-            WebhookCommand::Replay { id, since } => {
-                show_fields(self.post_json(&[&id, "replay"], json!({"since": since})).await?)
-            }
-            WebhookCommand::Test { id } => show_fields(self.post_json(&[&id, "test"], json!({})).await?),
-        })
-    }
-
-    /// Replaces fields of an endpoint. A field without a value stays as it is.
-    async fn replace_fields<const COUNT: usize>(
-        &self,
-        id: &str,
-        changed: [(&str, Option<Value>); COUNT],
-    ) -> Result<(Value, String)> {
-        let stored = self.get_json(&[id]).await?;
-        let mut fields: Map<String, Value> = ENDPOINT_FIELDS
-            .iter()
-            .filter_map(|name| Some(((*name).to_owned(), stored.get(*name)?.clone())))
-            .collect();
-        for (name, value) in changed {
-            fields.extend(value.map(|value| (name.to_owned(), value)));
-        }
-        let body = Some(Value::Object(fields));
-        let replaced = self.send_request(Method::PUT, &[id], &[], body).await;
-        Ok(show_fields(
-            replaced.with_context(|| format!("{id} was not changed"))?,
-        ))
-    }
-
-    async fn remove_endpoint(&self, id: &str, yes: bool) -> Result<(Value, String)> {
-        let question = format!("Remove the webhook endpoint {id} with its failed events?");
-        confirm_action(&question, yes)?;
-        let removed = self.send_request(Method::DELETE, &[id], &[], None).await;
-        removed.with_context(|| format!("{id} was not removed"))?;
-        Ok((json!({"removed": id}), format!("Removed {id}.\n")))
-    }
-
-    async fn list_failed(&self, id: &str, limit: usize, cursor: Option<String>) -> Result<(Value, String)> {
-        let mut query = vec![("limit", limit.to_string())];
-        query.extend(cursor.map(|cursor| ("cursor", cursor)));
-        let answer = self
-            .send_request(Method::GET, &[id, "failed"], &query, None)
-            .await?;
-        let text = format_failed(&answer);
-        Ok((answer, text))
-    }
-
-    async fn rotate_secret(&self, id: &str, overlap_hours: u32, yes: bool) -> Result<(Value, String)> {
-        let until = match overlap_hours {
-            0 => "at once".to_owned(),
-            hours => format!("in {hours} hours"),
-        };
-        let question = format!("Replace the signing secret of {id}? Its present secret ends {until}.");
-        confirm_action(&question, yes)?;
-        let body = json!({"overlap_seconds": u64::from(overlap_hours) * 3_600});
-        let rotated = self.post_json(&[id, "secret", "rotate"], body).await;
-        let rotated = rotated.with_context(|| format!("the secret of {id} was not rotated"))?;
-        Ok(show_secret(rotated))
-    }
-}
+/// The list of events that an endpoint did not accept.
+const FAILED: AnswerTable = AnswerTable {
+    nothing: "No failed events.",
+    headings: &["cursor", "kind", "at", "attempts", "next_attempt_at", "error"],
+    fields: &["cursor", "kind", "at", "attempts", "next_attempt_at", "error"],
+    times: &["at", "next_attempt_at"],
+    ..AnswerTable::EMPTY
+};
 
 /// Runs the subcommand and prints its result.
 pub(crate) async fn run_webhook_command(
     arguments: WebhookArguments,
     environment: &CommandEnvironment,
 ) -> Result<()> {
-    let client = WebhookClient {
-        there: arguments.there.build_client(environment)?,
-        tenant: arguments.tenant,
+    let there = arguments.there.build_client(environment)?;
+    let tenant = arguments.tenant;
+    let command = match arguments.command.unwrap_or(WebhookCommand::List) {
+        WebhookCommand::List => {
+            let list = ApiCommand::get(&["v1", "webhooks"]).only_of("tenants", tenant);
+            let list = list.show(|answer| ENDPOINTS.format(answer));
+            return list.run(&there, arguments.json).await;
+        }
+        WebhookCommand::Test { id } => {
+            let test = ApiCommand::post(&["v1", "webhooks", &id, "test"], json!({}));
+            let answer = test.query("tenant", tenant).ask(&there).await?;
+            print_answer(&answer, arguments.json, format_fields)?;
+            return check_test(&answer);
+        }
+        WebhookCommand::Change {
+            id,
+            endpoint_url,
+            kinds,
+            all_kinds,
+        } => {
+            let kinds = (all_kinds || !kinds.is_empty()).then(|| json!(kinds));
+            let changed = [("url", endpoint_url.map(Value::from)), ("kinds", kinds)];
+            replace_fields(&there, tenant.as_deref(), &id, changed).await?
+        }
+        WebhookCommand::Disable { id } => {
+            let changed = [("disabled", Some(json!(true)))];
+            replace_fields(&there, tenant.as_deref(), &id, changed).await?
+        }
+        WebhookCommand::Enable { id } => {
+            let changed = [("disabled", Some(json!(false)))];
+            replace_fields(&there, tenant.as_deref(), &id, changed).await?
+        }
+        other => describe_webhook_command(other)?,
     };
-    let command = arguments.command.unwrap_or(WebhookCommand::List);
-    let (answer, text) = client.run_command(command).await?;
-    if arguments.json {
-        println!("{}", serde_json::to_string_pretty(&answer)?);
-    } else {
-        print!("{text}");
+    command.query("tenant", tenant).run(&there, arguments.json).await
+}
+
+/// Returns the request of a subcommand that needs no other before it. Asks before something is removed or replaced.
+fn describe_webhook_command(command: WebhookCommand) -> Result<ApiCommand> {
+    Ok(match command {
+        WebhookCommand::Create {
+            id,
+            endpoint_url,
+            kinds,
+        } => {
+            let body = json!({"id": id, "url": endpoint_url, "kinds": kinds});
+            ApiCommand::post(&["v1", "webhooks"], body)
+                .or_fail(format!("{id} was not created"))
+                .show(format_secret)
+        }
+        WebhookCommand::Show { id } => ApiCommand::get(&["v1", "webhooks", &id]),
+        WebhookCommand::Remove { id, yes } => {
+            let question = format!("Remove the webhook endpoint {id} with its failed events?");
+            confirm_action(&question, yes)?;
+            ApiCommand::delete(&["v1", "webhooks", &id])
+                .or_fail(format!("{id} was not removed"))
+                .tell_done("removed", "Removed", &id)
+        }
+        WebhookCommand::Rotate {
+            id,
+            overlap_hours,
+            yes,
+        } => {
+            let until = describe_end(overlap_hours);
+            let question = format!("Replace the signing secret of {id}? Its present secret ends {until}.");
+            confirm_action(&question, yes)?;
+            let path = ["v1", "webhooks", &id, "secret", "rotate"];
+            ApiCommand::post(&path, write_overlap(overlap_hours))
+                .or_fail(format!("the secret of {id} was not rotated"))
+                .show(format_secret)
+        }
+        WebhookCommand::Failed { id, limit, cursor } => ApiCommand::get(&["v1", "webhooks", &id, "failed"])
+            .query("limit", Some(limit))
+            .query("cursor", cursor)
+            .show(format_failed),
+        WebhookCommand::Redrive { id, event } => {
+            let path = ["v1", "webhooks", &id, "failed", "redrive"];
+            ApiCommand::post(&path, json!({ "cursor": event })).show(|answer| {
+                let count = number_or_zero(answer, "redriven");
+                format!("{count} events are tried again.\n")
+            })
+        }
+        WebhookCommand::Replay { id, since } => {
+            ApiCommand::post(&["v1", "webhooks", &id, "replay"], json!({ "since": since }))
+        }
+        // They run in `run_webhook_command`.
+        WebhookCommand::List
+        | WebhookCommand::Change { .. }
+        | WebhookCommand::Disable { .. }
+        | WebhookCommand::Enable { .. }
+        | WebhookCommand::Test { .. } => ApiCommand::get(&["v1", "webhooks"]),
+    })
+}
+
+/// Returns the request that replaces fields of an endpoint. A field without a value stays as it is.
+async fn replace_fields<const COUNT: usize>(
+    there: &InstallationClient,
+    tenant: Option<&str>,
+    id: &str,
+    changed: [(&str, Option<Value>); COUNT],
+) -> Result<ApiCommand> {
+    let path = ["v1", "webhooks", id];
+    let stored = there.get_json(&path, &name_tenant(tenant)).await?;
+    let mut fields: Map<String, Value> = ENDPOINT_FIELDS
+        .iter()
+        .filter_map(|name| Some(((*name).to_owned(), stored.get(*name)?.clone())))
+        .collect();
+    for (name, value) in changed {
+        fields.extend(value.map(|value| (name.to_owned(), value)));
     }
-    if answer.get("accepted") == Some(&Value::Bool(false)) {
-        let why = find_text(&answer, "error").unwrap_or("no reason");
+    let replace = ApiCommand::new(Method::PUT, &path).body(Value::Object(fields));
+    Ok(replace.or_fail(format!("{id} was not changed")))
+}
+
+/// Fails if an endpoint did not accept the test event.
+fn check_test(answer: &Value) -> Result<()> {
+    if answer["accepted"] == false {
+        let why = find_text(answer, "error").unwrap_or("no reason");
         bail!("the endpoint did not accept the test: {why}");
     }
     Ok(())
 }
 
-fn show_fields(answer: Value) -> (Value, String) {
-    let text = format_fields(&answer);
-    (answer, text)
-}
-
-fn show_secret(answer: Value) -> (Value, String) {
-    let text = format!(
-        "{}\nKeep `secret` where posts are received: it is shown only here.\n",
-        format_fields(&answer)
-    );
-    (answer, text)
-}
-
-fn format_endpoints(answer: &Value) -> String {
-    let columns = ["id", "status", "accepted_at", "url"];
-    let mut rows = collect_rows(answer, &columns);
-    if rows.is_empty() {
-        return "No webhook endpoints.\n".to_owned();
-    }
-    for cell in rows.iter_mut().filter_map(|row| row.get_mut(2)) {
-        *cell = format_local_time(cell);
-    }
-    format_table(&columns, rows)
+fn format_secret(answer: &Value) -> String {
+    format_fields(answer) + "\nKeep `secret` where posts are received: it is shown only here.\n"
 }
 
 fn format_failed(answer: &Value) -> String {
-    let columns = ["cursor", "kind", "at", "attempts", "next_attempt_at", "error"];
-    let mut rows = collect_rows(answer, &columns);
-    if rows.is_empty() {
-        return "No failed events.\n".to_owned();
-    }
-    for row in &mut rows {
-        for place in [2, 4] {
-            if let Some(cell) = row.get_mut(place) {
-                *cell = format_local_time(cell);
-            }
-        }
-    }
-    let table = format_table(&columns, rows);
+    let table = FAILED.format(answer);
     match find_text(answer, "next_cursor") {
         Some(cursor) => format!("{table}\nMore: --cursor {cursor}\n"),
         None => table,

@@ -1,33 +1,20 @@
 //! Formats alerts and notifications for people.
 
+use crate::dlq::tables::format_more;
 use crate::instant::format_local_time;
+use crate::json_fields::{format_cell, list_items};
 use crate::text_lines::{WIDTH, wrap_text};
 use recado_machine::style::{Paint, paint_text};
 use serde_json::Value;
 use std::fmt::Write;
 
-fn format_cell(item: &Value, name: &str) -> String {
-    match item.get(name) {
-        None | Some(Value::Null) => "-".to_owned(),
-        Some(Value::String(text)) => text.clone(),
-        Some(other) => other.to_string(),
-    }
-}
-
-fn items(answer: &Value) -> &[Value] {
-    answer
-        .get("items")
-        .and_then(Value::as_array)
-        .map_or(&[], Vec::as_slice)
-}
-
 /// Formats a list of alerts, two lines for each.
 pub(super) fn format_alerts(answer: &Value) -> String {
-    if items(answer).is_empty() {
+    if list_items(answer, "items").is_empty() {
         return "No alerts.\n".to_owned();
     }
     let mut text = String::new();
-    for alert in items(answer) {
+    for alert in list_items(answer, "items") {
         let end = match format_cell(alert, "ended_at").as_str() {
             "-" => format!("recado alerts runbook {}", format_cell(alert, "kind")),
             ended => format!("over at {}", format_local_time(ended)),
@@ -46,10 +33,7 @@ pub(super) fn format_alerts(answer: &Value) -> String {
             format_local_time(&format_cell(alert, "since")),
         );
     }
-    if let Some(cursor) = answer.get("next_cursor").and_then(Value::as_str) {
-        let _ = writeln!(text, "There are more: --cursor {cursor}");
-    }
-    text
+    text + &format_more(answer)
 }
 
 /// Paints the severity at the beginning of a text.
@@ -65,7 +49,7 @@ fn paint_severity(text: &str, severity: &str) -> String {
 
 /// Formats a list of notifications, two lines for each.
 pub(super) fn format_notifications(answer: &Value) -> String {
-    if items(answer).is_empty() {
+    if list_items(answer, "items").is_empty() {
         return "No notifications.\n".to_owned();
     }
     let line = |notification: &Value| {
@@ -79,7 +63,7 @@ pub(super) fn format_notifications(answer: &Value) -> String {
             format_local_time(&format_cell(notification, "created_at")),
         )
     };
-    items(answer).iter().map(line).collect()
+    list_items(answer, "items").iter().map(line).collect()
 }
 
 #[cfg(test)]

@@ -1,7 +1,8 @@
 //! `recado contact export`: fetches everything that is stored of a contact, and writes it into a folder.
 
-use super::{WhichContact, text_at};
+use super::WhichContact;
 use crate::installation::InstallationClient;
+use crate::json_fields::text_or_dash;
 use crate::progress::ProgressBar;
 use anyhow::{Context, Result, bail};
 use base64::Engine;
@@ -61,7 +62,7 @@ fn join_parts(whole: &mut Value, mut part: Value) {
     let mut files = take_list(whole, "files");
     let new = take_list(&mut part, "files");
     files.extend(new.into_iter().filter(|file| source(file).is_some()));
-    files.sort_by_key(|file| text_at(file, "source").to_owned());
+    files.sort_by_key(|file| text_or_dash(file, "source").to_owned());
     files.dedup_by_key(|file| source(file));
     whole["files"] = Value::Array(files);
     let mut message_files = take_list(whole, "message_files");
@@ -110,7 +111,7 @@ pub(super) async fn write_export(there: &InstallationClient, to: &Path, mut expo
 
 /// Writes an uploaded file, whose content stands in the export, and names it there.
 fn write_upload(to: &Path, number: usize, file: &mut Value) -> Result<()> {
-    let ending = extension(text_at(file, "file_name"), text_at(file, "mime_type"));
+    let ending = extension(text_or_dash(file, "file_name"), text_or_dash(file, "mime_type"));
     let name = format!("file-{number}{ending}");
     let Some(fields) = file.as_object_mut() else {
         bail!("the installation's answer is not an export");
@@ -132,9 +133,9 @@ async fn write_message_file(
     number: usize,
     file: &mut Value,
 ) -> Result<bool> {
-    let ending = extension(text_at(file, "file_name"), text_at(file, "mime_type"));
+    let ending = extension(text_or_dash(file, "file_name"), text_or_dash(file, "mime_type"));
     let name = format!("message-file-{number}{ending}");
-    let id = text_at(file, "message_id").to_owned();
+    let id = text_or_dash(file, "message_id").to_owned();
     let Some(mut answer) = there.open_media(&id).await? else {
         file["file"] = Value::Null;
         return Ok(false);

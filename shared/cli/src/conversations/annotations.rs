@@ -1,24 +1,9 @@
-//! Requests changes of labels and notes, and formats them.
+//! Formats the labels and notes of a conversation.
 
-use crate::installation::InstallationClient;
 use crate::instant::format_clock_time;
 use crate::json_fields::{list_items, number_or_zero, text_or_dash};
 use crate::text_lines::{WIDTH, wrap_text};
-use anyhow::Result;
-use reqwest::Method;
-use serde_json::{Value, json};
-
-/// Adds labels to a conversation and removes others.
-pub(super) async fn change_labels(
-    there: &InstallationClient,
-    id: &str,
-    add: &[String],
-    remove: &[String],
-) -> Result<Value> {
-    let request = there.build_request(Method::POST, &["v1", "conversations", id, "labels"])?;
-    let body = json!({"add": add, "remove": remove});
-    there.request_json(request.json(&body)).await
-}
+use serde_json::Value;
 
 /// Formats the labels of a conversation.
 pub(super) fn format_labels(answer: &Value) -> String {
@@ -28,24 +13,6 @@ pub(super) fn format_labels(answer: &Value) -> String {
         return "No labels.\n".to_owned();
     }
     format!("Labels: {}\n", labels.join(", "))
-}
-
-/// Writes a note beside a conversation.
-pub(super) async fn add_note(there: &InstallationClient, id: &str, text: &str) -> Result<Value> {
-    let request = there.build_request(Method::POST, &["v1", "conversations", id, "notes"])?;
-    there.request_json(request.json(&json!({ "text": text }))).await
-}
-
-/// Deletes a note.
-pub(super) async fn delete_note(there: &InstallationClient, id: &str, number: u64) -> Result<()> {
-    let number = number.to_string();
-    let request = there.build_request(Method::DELETE, &["v1", "conversations", id, "notes", &number])?;
-    there.request_json(request).await.map(drop)
-}
-
-/// Lists the notes of a conversation.
-pub(super) async fn list_notes(there: &InstallationClient, id: &str) -> Result<Value> {
-    there.get_json(&["v1", "conversations", id, "notes"], &[]).await
 }
 
 /// Formats notes: number, writer and time of each, and its text below.
@@ -72,6 +39,7 @@ fn format_note(note: &Value) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::json;
 
     #[test]
     fn labels_and_notes_are_shown_within_eighty_columns() {

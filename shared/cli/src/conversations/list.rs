@@ -1,10 +1,10 @@
 //! Lists conversations, and who waits for a person.
 
-use crate::dlq::tables::{collect_rows, format_with_lines_below};
-use crate::installation::InstallationClient;
-use crate::instant::format_local_time;
+use crate::api_command::{ApiCommand, name_choice};
+use crate::dlq::tables::{format_more, format_with_lines_below};
+use crate::instant::format_time_of_year;
+use crate::json_fields::list_items;
 use crate::text_lines;
-use anyhow::Result;
 use clap::{Args, ValueEnum};
 use serde_json::Value;
 
@@ -16,7 +16,7 @@ const CELL_MAX: usize = 18;
 pub(super) struct ListArguments {
     /// Lists those in which a person owes an answer, the longest waiting first: since when, why, and who took them.
     #[arg(long)]
-    pub(super) waiting: bool,
+    waiting: bool,
     /// Only of this instance.
     #[arg(long)]
     instance: Option<String>,
@@ -41,64 +41,36 @@ enum ListedMode {
     Manual,
 }
 
-impl ListArguments {
-    fn query_fields(&self) -> Vec<(&'static str, String)> {
-        let mode = self.mode.map(|mode| match mode {
-            ListedMode::Ai => "ai",
-            ListedMode::Manual => "manual",
-        });
-        let fields = [
-            ("waiting", self.waiting.then(|| "true".to_owned())),
-            ("instance", self.instance.clone()),
-            ("mode", mode.map(str::to_owned)),
-            ("label", self.label.clone()),
-            ("limit", Some(self.limit.to_string())),
-            ("cursor", self.cursor.clone()),
-        ];
-        let given = fields.into_iter();
-        given.filter_map(|(name, value)| Some((name, value?))).collect()
-    }
-}
-
-/// Requests a page of conversations.
-pub(super) async fn list_conversations(there: &InstallationClient, wanted: &ListArguments) -> Result<Value> {
-    let fields = wanted.query_fields();
-    let page = there.get_json(&["v1", "conversations"], &fields).await?;
-    let filters = [("instances", wanted.instance.as_deref())];
-    there.check_filters(&page, &filters).await?;
-    Ok(page)
+/// Returns the request of a page of conversations.
+pub(super) fn describe_list(wanted: ListArguments) -> ApiCommand {
+    let waiting = wanted.waiting;
+    ApiCommand::get(&["v1", "conversations"])
+        .query("waiting", waiting.then_some(true))
+        .only_of("instances", wanted.instance)
+        .query("mode", wanted.mode.as_ref().map(name_choice))
+        .query("label", wanted.label)
+        .query("limit", Some(wanted.limit))
+        .query("cursor", wanted.cursor)
+        .show(move |page| format_conversations(page, waiting))
 }
 
 /// Formats a page of conversations within 80 columns. Below each are its id, the contact's name and the agent's note.
 pub(super) fn format_conversations(answer: &Value, waiting: bool) -> String {
-    let items = answer.get("items").and_then(Value::as_array);
-    let items = items.map_or(&[][..], Vec::as_slice);
-    let mut all = match (items.is_empty(), waiting) {
-        (true, true) => "Nobody waits for a person.\n".to_owned(),
-        (true, false) => "No conversations.\n".to_owned(),
-        (false, true) => {
-            let heading = ["since", "contact", "why", "taken by"];
-            format_with_lines_below(
-                &heading,
-                items.iter().map(build_waiting_row).collect(),
-                list_lines_below(answer),
-            )
-        }
-        (false, false) => {
-            let heading = ["last", "contact", "who answers", "status", "instance"];
-            format_with_lines_below(
-                &heading,
-                items.iter().map(build_listed_row).collect(),
-                list_lines_below(answer),
-            )
-        }
+    let items = list_items(answer, "items");
+    let (nothing, heading, build_row): (_, &[&str], fn(&Value) -> Vec<String>) = if waiting {
+        let heading = &["since", "contact", "why", "taken by"];
+        ("Nobody waits for a person.\n", heading, build_waiting_row)
+    } else {
+        let heading = &["last", "contact", "who answers", "status", "instance"];
+        ("No conversations.\n", heading, build_listed_row)
     };
-    if let Some(cursor) = answer.get("next_cursor").and_then(Value::as_str) {
-        all.push_str("There are more: --cursor ");
-        all.push_str(cursor);
-        all.push('\n');
-    }
-    all
+    let all = if items.is_empty() {
+        nothing.to_owned()
+    } else {
+        let below = items.iter().map(list_lines_below).collect();
+        format_with_lines_below(heading, items.iter().map(build_row).collect(), below)
+    };
+    all + &format_more(answer)
 }
 
 fn build_waiting_row(item: &Value) -> Vec<String> {
@@ -107,8 +79,7 @@ fn build_waiting_row(item: &Value) -> Vec<String> {
     let why = text_at(item, "/needs_person").unwrap_or("manual").to_owned();
     let taken = match (text_at(item, "/taken_by"), text_at(item, "/taken_at")) {
         (Some(by), Some(at)) => {
-            let at: String = format_local_time(at).chars().skip("2026-".len()).collect();
-            format!("{}, {at}", cut_text(by))
+            format!("{}, {}", cut_text(by), format_time_of_year(at))
         }
         _ => "nobody".to_owned(),
     };
@@ -138,16 +109,11 @@ fn build_contact_cell(item: &Value) -> String {
     cut_text(shown.unwrap_or("-"))
 }
 
-fn list_lines_below(answer: &Value) -> Vec<Vec<String>> {
-    let ids = collect_rows(answer, &["id"]);
-    let items = answer.get("items").and_then(Value::as_array);
-    let items = items.into_iter().flatten();
-    let below = |(mut lines, item): (Vec<String>, &Value)| {
-        let line = |pointer: &str| text_at(item, pointer).unwrap_or("-").to_owned();
-        lines.extend([line("/contact/name"), line("/hand_over_note/text")]);
-        lines
-    };
-    ids.into_iter().zip(items).map(below).collect()
+fn list_lines_below(item: &Value) -> Vec<String> {
+    let line = |pointer: &str| text_at(item, pointer).unwrap_or("-").to_owned();
+    ["/id", "/contact/name", "/hand_over_note/text"]
+        .map(line)
+        .to_vec()
 }
 
 fn text_at<'a>(item: &'a Value, pointer: &str) -> Option<&'a str> {

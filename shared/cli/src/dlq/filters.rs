@@ -6,7 +6,7 @@ use recado_domain::reason::Reason;
 
 /// The filter of a command about dead letters.
 #[derive(Debug, Default, Args)]
-pub(super) struct DeadLetterFilterArguments {
+pub struct DeadLetterFilterArguments {
     /// Only of this queue: inbound, turns or outbound.
     #[arg(long)]
     queue: Option<String>,

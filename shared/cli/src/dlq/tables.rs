@@ -1,6 +1,7 @@
 //! Formats answers for people.
 
-use crate::instant::format_local_time;
+use crate::instant::{format_local_time, format_time_of_year};
+use crate::json_fields::{find_text, format_cell, list_items, text_or_dash};
 use crate::text_lines::{WIDTH, cut_text};
 use comfy_table::presets::NOTHING;
 use comfy_table::{ColumnConstraint, ContentArrangement, Table};
@@ -50,37 +51,73 @@ fn find_text_columns(rows: &[Vec<String>]) -> Vec<usize> {
 
 /// Returns the fields `columns` of each item of an answer, `-` for one that is missing.
 pub(crate) fn collect_rows(answer: &Value, columns: &[&str]) -> Vec<Vec<String>> {
-    let cell = |item: &Value, name: &str| match item.get(name) {
-        None | Some(Value::Null) => "-".to_owned(),
-        Some(Value::String(text)) => text.clone(),
-        Some(other) => other.to_string(),
+    let cells = |item: &Value| columns.iter().map(|name| format_cell(item, name)).collect();
+    list_items(answer, "items").iter().map(cells).collect()
+}
+
+/// A table of the items of an answer.
+#[derive(Debug)]
+pub(crate) struct AnswerTable {
+    /// The sentence in place of a table without rows.
+    pub(crate) nothing: &'static str,
+    /// The headings of the columns.
+    pub(crate) headings: &'static [&'static str],
+    /// The fields of an item that the columns show.
+    pub(crate) fields: &'static [&'static str],
+    /// The fields that are instants. With lines below, the first column is one in any case, and is shown without the year.
+    pub(crate) times: &'static [&'static str],
+    /// The fields that stand below each row, each on a line: first an id, which is never cut.
+    pub(crate) below: &'static [&'static str],
+}
+
+impl AnswerTable {
+    /// A table without columns.
+    pub(crate) const EMPTY: Self = Self {
+        nothing: "",
+        headings: &[],
+        fields: &[],
+        times: &[],
+        below: &[],
     };
-    let items = answer.get("items").and_then(Value::as_array);
-    items
-        .into_iter()
-        .flatten()
-        .map(|item| columns.iter().map(|name| cell(item, name)).collect())
-        .collect()
+
+    /// Formats the items of an answer.
+    pub(crate) fn format(&self, answer: &Value) -> String {
+        let mut rows = collect_rows(answer, self.fields);
+        if rows.is_empty() {
+            return format!("{}\n", self.nothing);
+        }
+        for (cell, field) in rows.iter_mut().flat_map(|row| row.iter_mut().zip(self.fields)) {
+            if self.times.contains(field) {
+                *cell = format_local_time(cell);
+            }
+        }
+        if self.below.is_empty() {
+            return format_table(self.headings, rows);
+        }
+        format_with_lines_below(self.headings, rows, collect_rows(answer, self.below))
+    }
 }
 
-/// Formats a list of dead letters within 80 columns: below each its id, its contact and its error, as far as there are some.
+/// Says how the next page is asked for, if there is one.
+pub(crate) fn format_more(answer: &Value) -> String {
+    let cursor = find_text(answer, "next_cursor");
+    cursor.map_or_else(String::new, |cursor| {
+        format!("There are more: --cursor {cursor}\n")
+    })
+}
+
+/// The list of dead letters, within 80 columns.
+const DEAD_LETTERS: AnswerTable = AnswerTable {
+    nothing: "No dead letters.",
+    headings: &["at", "reason", "what", "tries", "instance"],
+    fields: &["at", "reason", "what", "attempts", "instance_id"],
+    below: &["id", "contact", "last_error"],
+    ..AnswerTable::EMPTY
+};
+
+/// Formats a list of dead letters: below each its id, its contact and its error, as far as there are some.
 pub(super) fn format_dead_letters(answer: &Value) -> String {
-    let mut all = format_letters(answer);
-    if let Some(cursor) = answer.get("next_cursor").and_then(Value::as_str) {
-        all.push_str("There are more: --cursor ");
-        all.push_str(cursor);
-        all.push('\n');
-    }
-    all
-}
-
-fn format_letters(answer: &Value) -> String {
-    let rows = collect_rows(answer, &["at", "reason", "what", "attempts", "instance_id"]);
-    if rows.is_empty() {
-        return "No dead letters.\n".to_owned();
-    }
-    let below = collect_rows(answer, &["id", "contact", "last_error"]);
-    format_with_lines_below(&["at", "reason", "what", "tries", "instance"], rows, below)
+    DEAD_LETTERS.format(answer) + &format_more(answer)
 }
 
 /// Formats rows as a table, with further lines under each row. The first cell of each row is an instant. The first line
@@ -91,8 +128,7 @@ pub(crate) fn format_with_lines_below(
     below: Vec<Vec<String>>,
 ) -> String {
     for cell in rows.iter_mut().filter_map(|row| row.first_mut()) {
-        // The year is in the JSON.
-        *cell = format_local_time(cell).chars().skip("2026-".len()).collect();
+        *cell = format_time_of_year(cell);
     }
     insert_lines_below(&format_table(heading, rows), below)
 }
@@ -104,30 +140,20 @@ pub(crate) fn insert_lines_below(table: &str, below: Vec<Vec<String>>) -> String
     for (line, below) in table.lines().zip(std::iter::once(Vec::new()).chain(below)) {
         told.push(line.to_owned());
         for (number, text) in below.iter().enumerate().filter(|(_, text)| *text != "-") {
-            told.push(if number == 0 {
-                format!("  {text}")
-            } else {
-                indent_line(text)
-            });
+            let line = format!("  {text}");
+            told.push(if number == 0 { line } else { cut_text(&line, WIDTH) });
         }
     }
     told.join("\n") + "\n"
 }
 
-/// Indents a line, and cuts it at the width of lists.
-fn indent_line(text: &str) -> String {
-    cut_text(&format!("  {text}"), WIDTH)
-}
-
 /// Formats what a deletion would find: their number by reason, and the newest.
 pub(super) fn format_purge_preview(answer: &Value) -> String {
     const SHOWN: usize = 10;
-    let items = answer.get("items").and_then(Value::as_array);
-    let items = items.map_or(&[][..], Vec::as_slice);
+    let items = list_items(answer, "items");
     let mut reasons: BTreeMap<&str, usize> = BTreeMap::new();
     for item in items {
-        let reason = item.get("reason").and_then(Value::as_str).unwrap_or("-");
-        *reasons.entry(reason).or_default() += 1;
+        *reasons.entry(text_or_dash(item, "reason")).or_default() += 1;
     }
     let newest = json!({ "items": items.iter().take(SHOWN).collect::<Vec<_>>() });
     let counts: Vec<String> = reasons
@@ -147,7 +173,7 @@ pub(super) fn format_purge_preview(answer: &Value) -> String {
     } else {
         format!("{}{or_more}: {}\n", items.len(), counts.join(", "))
     };
-    format!("{}{older}{sum}", format_letters(&newest))
+    format!("{}{older}{sum}", DEAD_LETTERS.format(&newest))
 }
 
 /// Formats an object, one line for each field.
