@@ -4,7 +4,7 @@ mod document;
 mod questions;
 
 use anyhow::{Context, Result, anyhow, bail};
-use clap::Args;
+use clap::{Args, ValueEnum};
 use document::NewConfiguration;
 use jiff::tz::TimeZone;
 use questions::{BusinessLanguage, ModelVendor, VENDORS, parse_vendor};
@@ -46,12 +46,8 @@ pub struct InitArguments {
 }
 
 fn parse_zone(text: &str) -> Result<String, String> {
-    match TimeZone::get(text) {
-        Ok(_) => Ok(text.to_owned()),
-        Err(_) => Err(format!(
-            "there is no time zone `{text}`: such as America/Sao_Paulo"
-        )),
-    }
+    let known = TimeZone::get(text).map(|_| text.to_owned());
+    known.map_err(|_| format!("there is no time zone `{text}`: such as America/Sao_Paulo"))
 }
 
 fn parse_provider(text: &str) -> Result<Provider, String> {
@@ -64,36 +60,20 @@ pub(crate) fn write_configuration(arguments: InitArguments) -> Result<()> {
     if arguments.file.exists() {
         bail!("{file} is there already, and stays as it is: name another file");
     }
-    let business = match arguments.business {
-        Some(business) => business,
-        None => ask_question("The name of the business", "My business", &check_business)?,
-    };
+    let ask_for_business = || ask_question("The name of the business", "My business", &check_business);
+    let business = arguments.business.map_or_else(ask_for_business, Ok)?;
     check_business(&business)?;
-    let provider = match arguments.provider {
-        Some(provider) => provider,
-        None => ask_for_provider()?,
-    };
+    let provider = arguments.provider.map_or_else(ask_for_provider, Ok)?;
     let question = describe_number(provider);
     let check_number = |number: &str| check_external_id(provider, number);
-    let number = if let Some(number) = arguments.number {
-        number
-    } else {
-        let called = format!("{}: {}", question.provider, question.called);
-        ask_question(&called, question.example, &check_number)?
-    };
+    let called = format!("{}: {}", question.provider, question.called);
+    let ask_for_number = || ask_question(&called, question.example, &check_number);
+    let number = arguments.number.map_or_else(ask_for_number, Ok)?;
     check_number(&number)?;
-    let zone = match arguments.zone {
-        Some(zone) => zone,
-        None => ask_for_zone()?,
-    };
-    let language = match arguments.language {
-        Some(language) => language,
-        None => ask_for_language(BusinessLanguage::guess_for_zone(&zone))?,
-    };
-    let vendor = match arguments.vendor {
-        Some(vendor) => vendor,
-        None => ask_for_vendor()?,
-    };
+    let zone = arguments.zone.map_or_else(ask_for_zone, Ok)?;
+    let ask_for_language = || ask_for_language(BusinessLanguage::guess_for_zone(&zone));
+    let language = arguments.language.map_or_else(ask_for_language, Ok)?;
+    let vendor = arguments.vendor.map_or_else(ask_for_vendor, Ok)?;
     let tenant = TenantId::parse(&derive_id_of_name(&business, "business"))
         .context("the name of the business makes no id")?;
     let instance = derive_id_of_name(&number, "number");
@@ -109,10 +89,8 @@ pub(crate) fn write_configuration(arguments: InitArguments) -> Result<()> {
         instance: &instance,
     };
     write_new_file(&arguments.file, &written.format_document())?;
-    print!(
-        "{}",
-        format_next_steps(&file.to_string(), &instance, &question, vendor)
-    );
+    let steps = format_next_steps(&file.to_string(), &instance, &question, vendor);
+    print!("{steps}");
     Ok(())
 }
 
@@ -138,11 +116,8 @@ fn format_next_steps(file: &str, instance: &str, question: &NumberQuestion, vend
     if settings.is_empty() {
         "no key: none is asked for".clone_into(&mut settings);
     }
-    let config = if file == "recado.toml" {
-        String::new()
-    } else {
-        format!(" --config {file}")
-    };
+    let other = Some(file).filter(|file| *file != "recado.toml");
+    let config = other.map_or_else(String::new, |file| format!(" --config {file}"));
     format!(
         "Wrote {file}. What now?\n  1. Write the agent's prompt there.\n  2. Set {settings}\n  3. recado \
          serve{config}\n  4. In another terminal: recado connect {instance}, then recado doctor\n"
@@ -164,38 +139,26 @@ fn ask_for_zone() -> Result<String> {
     let own = zone.iana_name().filter(|_| !zone.is_unknown());
     let own = own.filter(|name| name.contains('/') && !name.starts_with("Etc/"));
     let check = |text: &str| parse_zone(text).map(drop).map_err(anyhow::Error::msg);
-    ask_question(
-        "The time zone of the business, such as America/Sao_Paulo",
-        own.unwrap_or_default(),
-        &check,
-    )
+    let question = "The time zone of the business, such as America/Sao_Paulo";
+    ask_question(question, own.unwrap_or_default(), &check)
 }
 
 fn ask_for_language(usual: BusinessLanguage) -> Result<BusinessLanguage> {
     let find = |text: &str| {
-        let mut all = BusinessLanguage::ALL.into_iter();
-        all.find(|language| language.as_str() == text)
+        let found = BusinessLanguage::from_str(text, false).ok();
+        found.with_context(|| format!("there is no text in `{text}`: en, pt or es"))
     };
-    let check = |text: &str| match find(text) {
-        Some(_) => Ok(()),
-        None => bail!("there is no text in `{text}`: en, pt or es"),
-    };
-    let answer = ask_question(
-        "The language of its customers: en, pt or es",
-        usual.as_str(),
-        &check,
-    )?;
-    Ok(find(&answer).unwrap_or(usual))
+    let question = "The language of its customers: en, pt or es";
+    find(&ask_question(question, usual.as_str(), &|text| {
+        find(text).map(drop)
+    })?)
 }
 
 fn ask_for_vendor() -> Result<ModelVendor> {
     let known = VENDORS.map(|vendor| vendor.name).join(", ");
     let check = |text: &str| parse_vendor(text).map(drop).map_err(anyhow::Error::msg);
-    let answer = ask_question(
-        &format!("The vendor of the model: {known}"),
-        VENDORS[0].name,
-        &check,
-    )?;
+    let question = format!("The vendor of the model: {known}");
+    let answer = ask_question(&question, VENDORS[0].name, &check)?;
     parse_vendor(&answer).map_err(anyhow::Error::msg)
 }
 
@@ -214,11 +177,7 @@ fn ask_question(question: &str, usual: &str, check: &dyn Fn(&str) -> Result<()>)
                 "nothing was written: there is no answer to \"{question}\". The options answer, too: recado init --help"
             );
         }
-        let answer = if line.trim().is_empty() {
-            usual
-        } else {
-            line.trim()
-        };
+        let answer = Some(line.trim()).filter(|line| !line.is_empty()).unwrap_or(usual);
         match check(answer) {
             Ok(()) => return Ok(answer.to_owned()),
             Err(error) => eprintln!("{error:#}"),

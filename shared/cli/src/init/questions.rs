@@ -21,8 +21,6 @@ pub(super) struct LanguageWords {
 }
 
 impl BusinessLanguage {
-    pub(super) const ALL: [Self; 3] = [Self::English, Self::Portuguese, Self::Spanish];
-
     pub(super) fn as_str(self) -> &'static str {
         match self {
             Self::English => "en",
@@ -57,76 +55,26 @@ impl BusinessLanguage {
     /// Returns the language that most people speak in a time zone, if it is one of these; else English.
     pub(super) fn guess_for_zone(zone: &str) -> Self {
         let (region, city) = zone.split_once('/').unwrap_or(("", zone));
-        if PORTUGUESE.contains(&city) {
+        let is_among = |cities: &str| cities.split(' ').any(|one| one == city);
+        if is_among(PORTUGUESE) {
             return Self::Portuguese;
         }
-        if SPANISH.contains(&city) || (region == "America" && city.starts_with("Argentina/")) {
+        if is_among(SPANISH) || (region == "America" && city.starts_with("Argentina/")) {
             return Self::Spanish;
         }
         Self::English
     }
 }
 
-/// Cities of time zones where people speak Portuguese.
-const PORTUGUESE: [&str; 22] = [
-    "Araguaina",
-    "Azores",
-    "Bahia",
-    "Belem",
-    "Boa_Vista",
-    "Campo_Grande",
-    "Cuiaba",
-    "Eirunepe",
-    "Fortaleza",
-    "Lisbon",
-    "Luanda",
-    "Maceio",
-    "Madeira",
-    "Manaus",
-    "Maputo",
-    "Noronha",
-    "Porto_Velho",
-    "Recife",
-    "Rio_Branco",
-    "Santarem",
-    "Sao_Paulo",
-    "Cape_Verde",
-];
+/// The cities of time zones where people speak Portuguese.
+const PORTUGUESE: &str = "Araguaina Azores Bahia Belem Boa_Vista Campo_Grande Cuiaba Eirunepe Fortaleza Lisbon Luanda Maceio \
+    Madeira Manaus Maputo Noronha Porto_Velho Recife Rio_Branco Santarem Sao_Paulo Cape_Verde";
 
-/// Cities of time zones where people speak Spanish.
-const SPANISH: [&str; 31] = [
-    "Asuncion",
-    "Bahia_Banderas",
-    "Bogota",
-    "Buenos_Aires",
-    "Canary",
-    "Cancun",
-    "Caracas",
-    "Chihuahua",
-    "Ciudad_Juarez",
-    "Costa_Rica",
-    "El_Salvador",
-    "Guatemala",
-    "Guayaquil",
-    "Havana",
-    "Hermosillo",
-    "La_Paz",
-    "Lima",
-    "Madrid",
-    "Managua",
-    "Matamoros",
-    "Mazatlan",
-    "Merida",
-    "Mexico_City",
-    "Monterrey",
-    "Montevideo",
-    "Panama",
-    "Puerto_Rico",
-    "Santiago",
-    "Santo_Domingo",
-    "Tegucigalpa",
-    "Tijuana",
-];
+/// The cities of time zones where people speak Spanish.
+const SPANISH: &str = "Asuncion Bahia_Banderas Bogota Buenos_Aires Canary Cancun Caracas Chihuahua Ciudad_Juarez Costa_Rica \
+    El_Salvador Guatemala Guayaquil Havana Hermosillo La_Paz Lima Madrid Managua Matamoros Mazatlan \
+    Merida Mexico_City Monterrey Montevideo Panama Puerto_Rico Santiago Santo_Domingo Tegucigalpa \
+    Tijuana";
 
 /// A vendor of models.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -139,33 +87,23 @@ pub(super) struct ModelVendor {
     pub(super) key: Option<&'static str>,
 }
 
+impl ModelVendor {
+    const fn new(name: &'static str, model: &'static str, key: Option<&'static str>) -> Self {
+        Self { name, model, key }
+    }
+}
+
 /// The vendors. The first is the usual one.
 pub(super) const VENDORS: [ModelVendor; 5] = [
-    ModelVendor {
-        name: "anthropic",
-        model: "claude-sonnet-4-5",
-        key: Some("ANTHROPIC_API_KEY"),
-    },
-    ModelVendor {
-        name: "openai",
-        model: "openai::gpt-4.1",
-        key: Some("OPENAI_API_KEY"),
-    },
-    ModelVendor {
-        name: "gemini",
-        model: "gemini::gemini-2.5-flash",
-        key: Some("GEMINI_API_KEY"),
-    },
-    ModelVendor {
-        name: "bedrock",
-        model: "bedrock::amazon.nova-lite-v1:0",
-        key: Some("BEDROCK_API_KEY"),
-    },
-    ModelVendor {
-        name: "ollama",
-        model: "ollama::llama3.2",
-        key: None,
-    },
+    ModelVendor::new("anthropic", "claude-sonnet-4-5", Some("ANTHROPIC_API_KEY")),
+    ModelVendor::new("openai", "openai::gpt-4.1", Some("OPENAI_API_KEY")),
+    ModelVendor::new("gemini", "gemini::gemini-2.5-flash", Some("GEMINI_API_KEY")),
+    ModelVendor::new(
+        "bedrock",
+        "bedrock::amazon.nova-lite-v1:0",
+        Some("BEDROCK_API_KEY"),
+    ),
+    ModelVendor::new("ollama", "ollama::llama3.2", None),
 ];
 
 /// Finds a vendor by its name.
