@@ -60,34 +60,27 @@ async fn run_checks(
 ) -> Result<()> {
     let there = command.there.build_client(environment)?;
     let mut findings = installation_checks::check_installation(&there).await;
-    let configured = match there.get_configuration().await {
-        Ok(configured) => Some(configured),
-        Err(error) => {
-            findings.push(
-                CheckResult::check_failed("-", "token", format!("{error:#}"))
-                    .with_fix("start Recado there, or give --url and --token as it has them"),
-            );
-            None
+    match there.get_configuration().await {
+        Ok(configured) => {
+            findings.extend(installation_checks::check_time_zones(&configured.document));
+            findings.extend(check_instances(&command, environment, &there, &configured).await?);
+            if command.instances.is_empty() {
+                findings.extend(check_more(&configured).await?);
+            }
         }
-    };
-    if let Some(configured) = &configured {
-        findings.extend(installation_checks::check_time_zones(&configured.document));
-        findings.extend(check_instances(&command, environment, &there, configured).await?);
-        if command.instances.is_empty() {
-            findings.extend(check_more(configured).await?);
+        Err(error) => {
+            let fix = "start Recado there, or give --url and --token as it has them";
+            findings.push(CheckResult::check_failed("-", "token", format!("{error:#}")).with_fix(fix));
         }
     }
     let broken = findings
         .iter()
-        .filter(|finding| finding.grade == Severity::Broken)
-        .count();
+        .filter(|finding| finding.grade == Severity::Broken);
+    let broken = broken.count();
     if command.json {
-        let all = json!({ "broken": broken, "findings": findings });
-        println!("{}", serde_json::to_string_pretty(&all)?);
+        println!("{:#}", json!({ "broken": broken, "findings": findings }));
     } else {
-        for finding in &findings {
-            print_result(finding);
-        }
+        findings.iter().for_each(print_result);
     }
     if broken > 0 {
         bail!("{broken} of {} findings must be mended", findings.len());
@@ -112,13 +105,11 @@ fn format_finding(finding: &CheckResult) -> String {
         format!("{head}{}", lines.join(&format!("\n{}", " ".repeat(column))))
     };
     let found = wrap(head, &finding.found);
-    match &finding.mend {
-        Some(mend) => format!(
-            "{found}\n{}",
-            wrap(&format!("{}→ ", " ".repeat(ADVICE_COLUMN)), mend)
-        ),
-        None => found,
-    }
+    let Some(mend) = &finding.mend else {
+        return found;
+    };
+    let arrow = format!("{}→ ", " ".repeat(ADVICE_COLUMN));
+    format!("{found}\n{}", wrap(&arrow, mend))
 }
 
 /// The fewest columns for a text, beside names that are longer than their columns.
@@ -131,16 +122,10 @@ const ADVICE_COLUMN: usize = 35;
 fn print_result(finding: &CheckResult) {
     println!("{}", format_finding(finding));
     let name = &finding.instance;
-    match finding
-        .pairing
-        .as_ref()
-        .map(|code| qr_code::draw_qr_code(code.expose_secret()))
-    {
-        Some(Some(drawn)) => {
-            println!("\n{name}: WhatsApp on the phone, Linked devices, Link a device:\n\n{drawn}");
-        }
-        Some(None) => println!("{name}: the QR code is too long to be shown"),
-        None => {}
+    let Some(code) = &finding.pairing else { return };
+    match qr_code::draw_qr_code(code.expose_secret()) {
+        Some(drawn) => println!("\n{name}: WhatsApp on the phone, Linked devices, Link a device:\n\n{drawn}"),
+        None => println!("{name}: the QR code is too long to be shown"),
     }
 }
 
@@ -174,13 +159,13 @@ async fn check_instances(
         }
     };
     for instance in chosen {
+        let name = instance.id.as_str();
         if !configured.is_enabled(instance) {
-            let name = instance.id.as_str();
             let found = "disabled: its webhooks are ignored, and nothing is sent";
             findings.push(CheckResult::check_noted(name, "state", found));
             continue;
         }
-        let told = secrets.iter().find(|told| told.id == instance.id.as_str());
+        let told = secrets.iter().find(|told| told.id == name);
         let webhook = told.or_else(|| configured.find_webhook(instance));
         findings.extend(installation_checks::check_instance(there, instance, webhook).await);
         let subject = OnboardingTarget {
@@ -194,11 +179,9 @@ async fn check_instances(
         {
             Ok(key) => findings.extend(recado_onboarding::check_setup(&subject, webhook, &key).await),
             Err(error) => {
-                let name = instance.id.as_str();
-                findings.push(
-                    CheckResult::check_noted(name, "credential", format!("{error:#}"))
-                        .with_fix("run this where the key is, to have the provider asked as well"),
-                );
+                let noted = CheckResult::check_noted(name, "credential", format!("{error:#}"));
+                let fix = "run this where the key is, to have the provider asked as well";
+                findings.push(noted.with_fix(fix));
             }
         }
     }

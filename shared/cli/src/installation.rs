@@ -1,18 +1,20 @@
 //! The command line's client for a running installation, here or on AWS.
 
+mod configured;
+
 use crate::command_environment::CommandEnvironment;
 use crate::json_fields;
 use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
-use recado_domain::config::{ConfigDocument, Instance};
-use recado_domain::ids::ExternalId;
+pub use configured::InstalledConfiguration;
+use recado_domain::config::Instance;
 use recado_domain::secret::Secret;
 use recado_domain::web_url::{HostScope, WebUrl, is_sent_unencrypted};
 use recado_http_client::RequestFailure;
 use recado_machine::address_file;
 use recado_machine::kept_token::read_kept_token;
 use recado_machine::output;
-use recado_onboarding::InstanceWebhook;
+use recado_onboarding::{InstanceWebhook, WebhookCredentials};
 use reqwest::header::LOCATION;
 use reqwest::{Client, Method, RequestBuilder, Response, StatusCode, Url};
 use serde::{Deserialize, Serialize};
@@ -97,13 +99,6 @@ pub struct InstallationClient {
 pub(crate) struct TextPage {
     pub(crate) text: String,
     pub(crate) next_cursor: Option<String>,
-}
-
-/// The configuration of the installation.
-#[derive(Debug, Deserialize)]
-pub struct InstalledConfiguration {
-    pub document: ConfigDocument,
-    pub(crate) instances: Vec<InstanceWebhook>,
 }
 
 impl InstallationClient {
@@ -318,6 +313,21 @@ impl InstallationClient {
         }
     }
 
+    /// Adds the webhook secrets of these instances to what proves webhooks.
+    pub(crate) async fn add_webhook_secrets(
+        &self,
+        instances: &[&Instance],
+        proofs: &mut WebhookCredentials,
+    ) -> Result<()> {
+        let known = self.fetch_webhook_secrets(instances).await?;
+        for (instance, webhook) in instances.iter().zip(known) {
+            if let Some(secret) = webhook.secret {
+                proofs.add_instance_secret(instance, secret);
+            }
+        }
+        Ok(())
+    }
+
     /// Fetches the webhook URL and secret of each of these instances, in their order.
     pub(crate) async fn fetch_webhook_secrets(
         &self,
@@ -364,38 +374,6 @@ fn describe_unreachable(url: &str, failure: RequestFailure) -> String {
     }
     let failure = output::end_sentence(&failure.to_string());
     format!("{url} cannot be reached: {failure} Is --url right, and Recado running there?")
-}
-
-impl InstalledConfiguration {
-    /// Finds an instance by its id, or by the provider's name for it.
-    pub(crate) fn find_instance(&self, name: &str) -> Result<&Instance> {
-        let external = |instance: &&Instance| {
-            let external = instance.resolve_external_id();
-            external.as_ref().map(ExternalId::as_str) == Some(name)
-        };
-        let instances = &self.document.instances;
-        instances
-            .iter()
-            .find(|instance| instance.id.as_str() == name)
-            .or_else(|| instances.iter().find(external))
-            .with_context(|| {
-                let known: Vec<&str> = instances.iter().map(|instance| instance.id.as_str()).collect();
-                format!("there is no instance {name}; there is {}", known.join(", "))
-            })
-    }
-
-    /// Returns `true` if neither the instance nor its tenant is disabled.
-    pub(crate) fn is_enabled(&self, instance: &Instance) -> bool {
-        let mut enabled = self.document.enabled_instances();
-        enabled.any(|enabled| enabled.id == instance.id)
-    }
-
-    /// Returns the webhook settings of an instance, without its secret.
-    pub(crate) fn find_webhook(&self, instance: &Instance) -> Option<&InstanceWebhook> {
-        self.instances
-            .iter()
-            .find(|webhook| webhook.id == instance.id.as_str())
-    }
 }
 
 /// Adds the numbers in a part of an answer to those of `total`, and copies the part's other fields. Returns whether

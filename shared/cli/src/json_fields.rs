@@ -7,6 +7,11 @@ pub(crate) fn find_text<'a>(value: &'a Value, name: &str) -> Option<&'a str> {
     value.get(name).and_then(Value::as_str)
 }
 
+/// Returns the text at a place within, such as `/contact/name`.
+pub(crate) fn text_at<'a>(value: &'a Value, pointer: &str) -> Option<&'a str> {
+    value.pointer(pointer).and_then(Value::as_str)
+}
+
 /// Returns a field that is a text, or `-`.
 pub(crate) fn text_or_dash<'a>(value: &'a Value, name: &str) -> &'a str {
     find_text(value, name).unwrap_or("-")

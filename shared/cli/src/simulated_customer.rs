@@ -1,7 +1,7 @@
 //! A simulated customer: posts messages as the provider of a simulated instance would, and waits for their answers.
 
 use crate::installation::InstallationClient;
-use crate::json_fields::{find_text, is_field_true, list_items, text_or_dash};
+use crate::json_fields::{find_text, is_field_true, list_items, text_at, text_or_dash};
 use anyhow::{Context, Result, bail};
 use jiff::Timestamp;
 use recado_domain::config::Instance;
@@ -85,29 +85,20 @@ impl SimulatedCustomer {
                     "no instance is simulated here: recado without a command and without keys simulates",
                 )?,
         };
+        let id = &instance.id;
         if !is_simulated(instance) {
             bail!(
-                "{} is not simulated: a reply would go to the phone of {phone}. recado try {} prints the webhook",
-                instance.id,
-                instance.id
+                "{id} is not simulated: a reply would go to the phone of {phone}. recado try {id} prints the webhook"
             );
         }
         if !can_post(instance) {
-            bail!(
-                "{} cannot be written to so: its webhooks are proven by other secrets",
-                instance.id
-            );
+            bail!("{id} cannot be written to so: its webhooks are proven by other secrets");
         }
         let mut proofs = WebhookCredentials::new(read_secret_variable);
-        for webhook in there.fetch_webhook_secrets(&[instance]).await? {
-            if let Some(secret) = webhook.secret {
-                proofs.add_instance_secret(instance, secret);
-            }
-        }
-        let instance = instance.clone();
+        there.add_webhook_secrets(&[instance], &mut proofs).await?;
         Ok(Self {
+            instance: instance.clone(),
             there,
-            instance,
             proofs,
             phone: phone.to_owned(),
             name: name.to_owned(),
@@ -127,11 +118,8 @@ impl SimulatedCustomer {
         let webhook = authenticate(self.instance.provider, body, &self.proofs)?;
         let taken = self.post_webhook(&webhook).await?;
         if !(200..300).contains(&taken.status) {
-            bail!(
-                "the webhook was answered {}: {}",
-                taken.status,
-                text_or_dash(&taken.body, "detail")
-            );
+            let why = text_or_dash(&taken.body, "detail");
+            bail!("the webhook was answered {}: {why}", taken.status);
         }
         Ok(PostedMessage { id, webhook, taken })
     }
@@ -164,7 +152,7 @@ impl SimulatedCustomer {
             let id = self.wait_for_message(&posted.id).await?;
             loop {
                 let message = self.there.get_json(&["v1", "messages", &id], &[]).await?;
-                if message.pointer("/answer/state").and_then(Value::as_str) != Some("in_work") {
+                if text_at(&message, "/answer/state") != Some("in_work") {
                     return self.read_outcome(message).await;
                 }
                 tokio::time::sleep(LOOK_INTERVAL).await;
@@ -174,8 +162,7 @@ impl SimulatedCustomer {
     }
 
     async fn read_outcome(&self, message: Value) -> Result<MessageOutcome> {
-        let reply = message.pointer("/answer/message_id").and_then(Value::as_str);
-        let reply = match reply {
+        let reply = match text_at(&message, "/answer/message_id") {
             Some(id) => self.there.find_json(&["v1", "messages", id], &[]).await?,
             None => None,
         };
@@ -191,21 +178,13 @@ impl SimulatedCustomer {
         loop {
             let trace = self.there.find_json(&["v1", "trace"], &query).await?;
             let trace = trace.unwrap_or_else(|| json!({}));
-            if let Some(id) = list_items(&trace, "messages")
-                .first()
-                .and_then(|one| find_text(one, "id"))
-            {
+            if let Some(id) = text_at(&trace, "/messages/0/id") {
                 return Ok(id.to_owned());
             }
-            let refused = list_items(&trace, "events")
-                .iter()
-                .find(|event| text_or_dash(event, "state") != "pending");
-            if let Some(event) = refused {
-                let reason = text_or_dash(event, "reason");
-                bail!(
-                    "the message was not stored: {} ({reason})",
-                    text_or_dash(event, "state")
-                );
+            let mut events = list_items(&trace, "events").iter();
+            if let Some(event) = events.find(|event| text_or_dash(event, "state") != "pending") {
+                let (state, reason) = (text_or_dash(event, "state"), text_or_dash(event, "reason"));
+                bail!("the message was not stored: {state} ({reason})");
             }
             tokio::time::sleep(LOOK_INTERVAL).await;
         }

@@ -31,14 +31,7 @@ pub(crate) async fn print_try_request(command: TryArguments, environment: &Comma
         None => configured.document.instances.iter().collect(),
     };
     let mut proofs = WebhookCredentials::new(read_secret_variable);
-    for (instance, webhook) in instances
-        .iter()
-        .zip(there.fetch_webhook_secrets(&instances).await?)
-    {
-        if let Some(secret) = webhook.secret {
-            proofs.add_instance_secret(instance, secret);
-        }
-    }
+    there.add_webhook_secrets(&instances, &mut proofs).await?;
     let line = demonstration::format_curl_line(&there.url, &proofs, instances.into_iter());
     let line = line
         .context("no webhook can be signed here: the provider's own secret proves those of this instance")?;

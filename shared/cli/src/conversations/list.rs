@@ -3,7 +3,7 @@
 use crate::api_command::{ApiCommand, name_choice};
 use crate::dlq::tables::{format_more, format_with_lines_below};
 use crate::instant::format_time_of_year;
-use crate::json_fields::list_items;
+use crate::json_fields::{list_items, text_at};
 use crate::text_lines;
 use clap::{Args, ValueEnum};
 use serde_json::Value;
@@ -114,10 +114,6 @@ fn list_lines_below(item: &Value) -> Vec<String> {
     ["/id", "/contact/name", "/hand_over_note/text"]
         .map(line)
         .to_vec()
-}
-
-fn text_at<'a>(item: &'a Value, pointer: &str) -> Option<&'a str> {
-    item.pointer(pointer).and_then(Value::as_str)
 }
 
 fn cut_text(text: &str) -> String {

@@ -46,16 +46,13 @@ pub(super) fn check_time_zones(document: &ConfigDocument) -> Vec<CheckResult> {
         hours.next().is_some() || document.calendars.iter().any(|one| one.tenant == tenant.id)
     };
     let noted = document.tenants.iter().filter(is_utc).filter(reads_hours);
-    noted
-        .map(|tenant| {
-            let found = format!(
-                "tenant {}: opening hours and appointments are read in UTC",
-                tenant.id
-            );
-            CheckResult::check_noted("-", "time-zone", found)
-                .with_fix("set time_zone of the tenant, such as America/Sao_Paulo, unless that is meant")
-        })
-        .collect()
+    let noted = noted.map(|tenant| {
+        let id = &tenant.id;
+        let found = format!("tenant {id}: opening hours and appointments are read in UTC");
+        let fix = "set time_zone of the tenant, such as America/Sao_Paulo, unless that is meant";
+        CheckResult::check_noted("-", "time-zone", found).with_fix(fix)
+    });
+    noted.collect()
 }
 
 /// Checks an instance by the installation's own reports: the webhook's proof and URL, the connection and the rate.
@@ -79,49 +76,38 @@ async fn check_connection_state(there: &InstallationClient, instance: &Instance)
         Ok((_, body)) => &body["instances"][0],
         Err(_) => &Value::Null,
     };
+    let failed =
+        |check, found: String, fix: String| CheckResult::check_failed(name, check, found).with_fix(fix);
+    let waits = |why: &str, kind| failed("state", format!("{why}: messages wait"), name_runbook(kind));
     if let Some(since) = instance["silent_since"].as_str() {
-        return CheckResult::check_failed(
-            name,
+        let found = format!("nothing came in since {since}, though it usually would");
+        let runbook = name_runbook(AlertKind::SilentInstance);
+        return failed(
             "silence",
-            format!("nothing came in since {since}, though it usually would"),
-        )
-        .with_fix(format!(
-            "recado catch-up {name}; then {}",
-            name_runbook(AlertKind::SilentInstance)
-        ));
+            found,
+            format!("recado catch-up {name}; then {runbook}"),
+        );
     }
     if instance["llm_needs_credentials"] == true {
-        return CheckResult::check_failed(
-            name,
+        let found = "the model's key is missing or was refused: turns wait";
+        return failed(
             "model",
-            "the model's key is missing or was refused: turns wait",
-        )
-        .with_fix("set ANTHROPIC_API_KEY there");
+            found.to_owned(),
+            "set ANTHROPIC_API_KEY there".to_owned(),
+        );
     }
     if let Some(why) = instance["refusal"].as_str() {
-        return CheckResult::check_failed(
-            name,
-            "state",
-            format!("its provider refuses every message ({why}): messages wait"),
-        )
-        .with_fix(name_runbook(AlertKind::Disconnected));
+        let why = format!("its provider refuses every message ({why})");
+        return waits(&why, AlertKind::Disconnected);
     }
     match instance["connection"].as_str() {
         Some("open") => CheckResult::check_passed(name, "state", "open, as far as the installation knows"),
-        Some("needs_credentials") => CheckResult::check_failed(
-            name,
-            "state",
-            "its key is missing or was refused there: messages wait",
-        )
-        .with_fix(name_runbook(AlertKind::MissingKey)),
-        Some("unreachable") => CheckResult::check_failed(
-            name,
-            "state",
-            "its provider cannot be reached, or its credential cannot be read: messages wait",
-        )
-        .with_fix(name_runbook(AlertKind::Disconnected)),
-        Some(other) => CheckResult::check_failed(name, "state", format!("{other}: messages wait"))
-            .with_fix(name_runbook(AlertKind::Disconnected)),
+        Some("needs_credentials") => waits("its key is missing or was refused there", AlertKind::MissingKey),
+        Some("unreachable") => {
+            let why = "its provider cannot be reached, or its credential cannot be read";
+            waits(why, AlertKind::Disconnected)
+        }
+        Some(other) => waits(other, AlertKind::Disconnected),
         None => CheckResult::check_failed(name, "state", "the installation says nothing of it"),
     }
 }

@@ -6,8 +6,8 @@ use anyhow::{Context, Result};
 use jiff::{SpanRound, Timestamp, Unit};
 use recado_domain::alert::AlertKind;
 use recado_domain::config::Instance;
+use recado_domain::counting::count_things;
 use recado_onboarding::CheckResult;
-use reqwest::Method;
 use serde::Deserialize;
 
 /// The answer of `GET /v1/checks`.
@@ -74,8 +74,7 @@ struct KeysReport {
 
 /// Asks the installation to check itself.
 pub(super) async fn fetch_checks(there: &InstallationClient) -> Result<ServiceChecks> {
-    let request = there.build_request(Method::GET, &["v1", "checks"])?;
-    let answer = there.request_json(request).await?;
+    let answer = there.get_json(&["v1", "checks"], &[]).await?;
     serde_json::from_value(answer).context("the installation's answer cannot be read: is it another version?")
 }
 
@@ -87,34 +86,25 @@ pub(super) fn check_service(checks: &ServiceChecks) -> Vec<CheckResult> {
     findings.extend(checks.missing_secrets.iter().map(check_missing_secret));
     if checks.waiting_conversations > 0 {
         let since = checks.waiting_since.unwrap_or(checks.timestamp);
-        let found = format!(
-            "{} for the agent, the oldest for {}",
-            count_with(
-                checks.waiting_conversations,
-                "conversation waits",
-                "conversations wait"
-            ),
-            describe_age(since, checks.timestamp)
-        );
+        let waiting = match checks.waiting_conversations {
+            1 => "1 conversation waits".to_owned(),
+            number => format!("{number} conversations wait"),
+        };
+        let oldest = describe_age(since, checks.timestamp);
+        let found = format!("{waiting} for the agent, the oldest for {oldest}");
         findings.push(CheckResult::check_noted("-", "waiting", found));
     }
     if checks.dead_letters > 0 {
-        let found = count_with(checks.dead_letters, "dead letter", "dead letters");
+        let found = count_things(checks.dead_letters, "dead letter");
         findings.push(CheckResult::check_noted("-", "dead-letters", found).with_fix("recado dlq list"));
     }
     if checks.unknown_outcomes > 0 {
-        let found = format!(
-            "{} may have been sent or not",
-            count_with(checks.unknown_outcomes, "message", "messages")
-        );
+        let messages = count_things(checks.unknown_outcomes, "message");
+        let found = format!("{messages} may have been sent or not");
         let fix = "nothing to do: Recado looks for evidence, then repeats them";
         findings.push(CheckResult::check_noted("-", "unknown", found).with_fix(fix));
     }
     findings
-}
-
-fn count_with(number: u64, one: &str, many: &str) -> String {
-    format!("{number} {}", if number == 1 { one } else { many })
 }
 
 /// Describes the time from `since` to `now` in its two largest units.
@@ -146,27 +136,20 @@ fn check_model(model: &ModelReport) -> CheckResult {
     }
     let (name, why) = (&model.model, &model.detail);
     let (check, advice) = describe_purpose(&model.purpose);
-    if let Some(advice) = advice {
-        return match model.answer.as_str() {
-            "answers" => CheckResult::check_passed("-", check, format!("{name} answers")),
-            "not_asked" => CheckResult::check_noted("-", check, format!("{name}: not asked")),
-            _ => CheckResult::check_failed("-", check, format!("{name} does not answer ({why})"))
-                .with_fix(advice),
-        };
-    }
     let failed = |found: String, fix: &str| CheckResult::check_failed("-", check, found).with_fix(fix);
-    match model.answer.as_str() {
-        "answers" => CheckResult::check_passed("-", "model", format!("{name} answers")),
-        "needs_credentials" => failed(
+    match (model.answer.as_str(), advice) {
+        ("answers", _) => CheckResult::check_passed("-", check, format!("{name} answers")),
+        ("not_asked", _) => CheckResult::check_noted("-", check, format!("{name}: not asked")),
+        (_, Some(advice)) => failed(format!("{name} does not answer ({why})"), advice),
+        ("needs_credentials", None) => failed(
             format!("{name}: the key is missing or was refused ({why})"),
             "set ANTHROPIC_API_KEY where Recado runs, and start it again",
         ),
-        "refused" => failed(
+        ("refused", None) => failed(
             format!("{name} refuses requests ({why})"),
             "mend the agent's `model` in recado.toml, and apply it",
         ),
-        "not_asked" => CheckResult::check_noted("-", "model", format!("{name}: not asked")),
-        _ => failed(
+        (_, None) => failed(
             format!("{name} does not answer ({why})"),
             "see https://status.anthropic.com, and ANTHROPIC_BASE_URL if it is set",
         ),
@@ -175,28 +158,23 @@ fn check_model(model: &ModelReport) -> CheckResult {
 
 /// Returns the name of the check of a model, and how to mend one that is not asked for replies.
 fn describe_purpose(purpose: &str) -> (&'static str, Option<&'static str>) {
-    match purpose {
+    let (check, advice) = match purpose {
         "rewriting" => (
             "rewriting",
-            Some(
-                "questions that need the messages before them are searched for by rules meanwhile: mend RECADO_REWRITE_MODEL or the \
-                 key, or set RECADO_REWRITE=rules",
-            ),
+            "questions that need the messages before them are searched for by rules meanwhile: mend RECADO_REWRITE_MODEL or the \
+             key, or set RECADO_REWRITE=rules",
         ),
         "embeddings" => (
             "embeddings",
-            Some(
-                "documents are searched by their words alone meanwhile: look at RECADO_EMBEDDINGS_URL, its key and its model",
-            ),
+            "documents are searched by their words alone meanwhile: look at RECADO_EMBEDDINGS_URL, its key and its model",
         ),
         "transcriptions" => (
             "transcription",
-            Some(
-                "recordings are not read meanwhile: look at RECADO_TRANSCRIPTION_URL, its key and its model",
-            ),
+            "recordings are not read meanwhile: look at RECADO_TRANSCRIPTION_URL, its key and its model",
         ),
-        _ => ("model", None),
-    }
+        _ => return ("model", None),
+    };
+    (check, Some(advice))
 }
 
 /// Judges the answer of an agent that the user runs.
@@ -275,13 +253,13 @@ pub(super) fn check_keys(checks: &ServiceChecks, instance: &Instance) -> Option<
             "its provider refuses Recado's key: its messages wait".to_owned(),
             &name_runbook(AlertKind::MissingKey),
         ),
-        ("present", Some("refused")) => failed(
-            format!(
-                "its provider refuses every request ({}): its messages wait",
-                keys.detail
-            ),
-            &name_runbook(AlertKind::Disconnected),
-        ),
+        ("present", Some("refused")) => {
+            let why = &keys.detail;
+            failed(
+                format!("its provider refuses every request ({why}): its messages wait"),
+                &name_runbook(AlertKind::Disconnected),
+            )
+        }
         ("present", Some("closed")) => failed(
             "its provider has lost WhatsApp: its messages wait".to_owned(),
             &name_runbook(AlertKind::Disconnected),

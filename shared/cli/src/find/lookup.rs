@@ -2,7 +2,7 @@
 
 use crate::conversation_thread::read_thread;
 use crate::installation::InstallationClient;
-use crate::json_fields::{self, list_items};
+use crate::json_fields::{find_text, list_items, text_at};
 use anyhow::{Result, bail};
 use futures::stream::{self, StreamExt, TryStreamExt};
 use recado_domain::ids::{ConversationId, CorrelationId, EventId, MessageId};
@@ -87,7 +87,7 @@ impl RecordLookup {
         if message.get("send_at").is_some() {
             return Ok(Some(json!({"scheduled": message, "way": message["way"]})));
         }
-        let id = json_fields::find_text(&message, "id").unwrap_or(id);
+        let id = find_text(&message, "id").unwrap_or(id);
         self.find_related_records("message", id).await
     }
 
@@ -103,18 +103,18 @@ impl RecordLookup {
         let Some(trace) = self.there.request_unless(request.query(&query), &absent).await? else {
             return Ok(None);
         };
-        let ids = list_items(&trace, "messages")
-            .iter()
-            .filter_map(|one| json_fields::find_text(one, "id"));
         let mut messages = Vec::new();
-        for id in ids.take(TRACED_MAX) {
-            messages.extend(self.there.find_json(&["v1", "messages", id], &[]).await?);
+        for id in list_ids(list_items(&trace, "messages"))
+            .into_iter()
+            .take(TRACED_MAX)
+        {
+            messages.extend(self.there.find_json(&["v1", "messages", &id], &[]).await?);
         }
         let events = list_items(&trace, "events");
         if messages.is_empty() {
             return Ok((!events.is_empty()).then(|| json!({ "events": events })));
         }
-        let conversation = match json_fields::find_text(&messages[0], "conversation_id") {
+        let conversation = match find_text(&messages[0], "conversation_id") {
             Some(id) => self.there.find_json(&["v1", "conversations", id], &[]).await?,
             None => None,
         };
@@ -134,15 +134,11 @@ impl RecordLookup {
             .try_collect()
             .await?;
         let mut known: Vec<Value> = answers.into_iter().flatten().collect();
-        known.sort_by_key(|one| json_fields::find_text(one, "last_message_at").map(str::to_owned));
-        let is_erased = |one: &&Value| json_fields::find_text(one, "erased_at").is_some();
+        known.sort_by_key(|one| find_text(one, "last_message_at").map(str::to_owned));
+        let is_erased = |one: &&Value| find_text(one, "erased_at").is_some();
         let erased: Vec<Value> = known.iter().filter(is_erased).cloned().collect();
         let alive = known.iter().rev().filter(|one| !is_erased(one));
-        let ids: Vec<String> = alive
-            .take(THREADS_MAX)
-            .filter_map(|one| json_fields::find_text(one, "id"))
-            .map(str::to_owned)
-            .collect();
+        let ids = list_ids(alive.take(THREADS_MAX));
         let found = self.read_found_threads(&ids).await?;
         if found.is_none() && erased.is_empty() {
             return Ok(None);
@@ -155,9 +151,8 @@ impl RecordLookup {
     /// Lists the conversations of a person with a tenant.
     async fn find_contact_of(&self, tenant: String, contact: &str) -> Result<Vec<Value>> {
         let body = json!({"tenant": tenant, "contact": contact, "instance": self.instance});
-        let request = self
-            .there
-            .build_request(Method::POST, &["v1", "contacts", "find"])?;
+        let path = ["v1", "contacts", "find"];
+        let request = self.there.build_request(Method::POST, &path)?;
         // No such tenant or instance, no address after all, or a token that only reads.
         let absent = [
             StatusCode::NOT_FOUND,
@@ -167,10 +162,8 @@ impl RecordLookup {
         let answer = self.there.request_unless(request.json(&body), &absent).await?;
         let answer = answer.unwrap_or_default();
         let people = list_items(&answer, "items").iter();
-        Ok(people
-            .flat_map(|person| list_items(person, "conversations"))
-            .cloned()
-            .collect())
+        let told = people.flat_map(|person| list_items(person, "conversations"));
+        Ok(told.cloned().collect())
     }
 
     async fn list_tenants(&self) -> Result<Vec<String>> {
@@ -179,10 +172,7 @@ impl RecordLookup {
         }
         let query = [("limit", (TENANTS_MAX + 1).to_string())];
         let page = self.there.get_json(&["v1", "tenants"], &query).await?;
-        let ids = list_items(&page, "items")
-            .iter()
-            .filter_map(|tenant| json_fields::find_text(tenant, "id"));
-        let ids: Vec<String> = ids.map(str::to_owned).collect();
+        let ids = list_ids(list_items(&page, "items"));
         if ids.len() > TENANTS_MAX {
             bail!("there are more than {TENANTS_MAX} tenants: name one with --tenant");
         }
@@ -197,15 +187,9 @@ impl RecordLookup {
             query.extend(self.instance.clone().map(|instance| ("instance", instance)));
             query.extend(cursor.take().map(|cursor| ("cursor", cursor)));
             let page = self.there.get_json(&["v1", "conversations"], &query).await?;
-            let matching = list_items(&page, "items")
-                .iter()
-                .filter(|one| matches_contact(one, text));
-            ids.extend(
-                matching
-                    .filter_map(|one| json_fields::find_text(one, "id"))
-                    .map(str::to_owned),
-            );
-            cursor = json_fields::find_text(&page, "next_cursor").map(str::to_owned);
+            let all = list_items(&page, "items").iter();
+            ids.extend(list_ids(all.filter(|one| matches_contact(one, text))));
+            cursor = find_text(&page, "next_cursor").map(str::to_owned);
             if cursor.is_none() || ids.len() >= THREADS_MAX {
                 break;
             }
@@ -225,12 +209,15 @@ impl RecordLookup {
         let Some(page) = self.there.request_unless(request.query(&query), &absent).await? else {
             return Ok(None);
         };
-        let ids = list_items(&page, "items")
-            .iter()
-            .filter_map(|one| json_fields::find_text(one, "id"));
-        let ids: Vec<String> = ids.map(str::to_owned).collect();
+        let ids = list_ids(list_items(&page, "items"));
         self.read_found_threads(&ids).await
     }
+}
+
+/// Lists the ids of records.
+fn list_ids<'a>(records: impl IntoIterator<Item = &'a Value>) -> Vec<String> {
+    let ids = records.into_iter().filter_map(|one| find_text(one, "id"));
+    ids.map(str::to_owned).collect()
 }
 
 /// Returns `true` if a text is the id of a message, or of one that is to be sent later.
@@ -253,12 +240,7 @@ fn is_contact_address(text: &str) -> bool {
 
 /// Returns `true` if the contact of a conversation has this part in its name, or these digits in its number.
 fn matches_contact(conversation: &Value, text: &str) -> bool {
-    let at = |pointer: &str| {
-        conversation
-            .pointer(pointer)
-            .and_then(Value::as_str)
-            .unwrap_or_default()
-    };
+    let at = |pointer: &str| text_at(conversation, pointer).unwrap_or_default();
     let digits = keep_only_digits(text);
     let has_digits = digits.len() >= 4 && keep_only_digits(at("/contact/phone")).contains(&digits);
     has_digits || at("/contact/name").to_lowercase().contains(&text.to_lowercase())

@@ -27,18 +27,11 @@ pub(super) async fn collect_signing_secrets(
     if let Some(name) = instead {
         proofs.readdress_to(configured.find_instance(name)?);
     }
-    let instances: Vec<&Instance> = configured
-        .document
-        .instances
-        .iter()
+    let all = configured.document.instances.iter();
+    let instances: Vec<&Instance> = all
         .filter(|instance| uses_instance_secret(instance.provider))
         .collect();
-    let told = there.fetch_webhook_secrets(&instances).await?;
-    for (instance, webhook) in instances.iter().zip(told) {
-        if let Some(secret) = webhook.secret {
-            proofs.add_instance_secret(instance, secret);
-        }
-    }
+    there.add_webhook_secrets(&instances, &mut proofs).await?;
     Ok(proofs)
 }
 

@@ -18,15 +18,13 @@ pub(super) fn format_status(status: &Value) -> String {
     let health = &status["health"];
     let grade = text_or_dash(status, "status");
     let problem = find_text(&status["service"], "problem");
+    let problem = problem.map(|problem| paint_text(Paint::Bad, &cut_text(problem, WIDTH)) + "\n");
     let head = format!(
         "Recado {} at {}: {}\n{}\n",
         text_or_dash(status, "version"),
         text_or_dash(status, "url"),
         paint_text(choose_grade_paint(grade), grade),
-        problem.map_or_else(String::new, |problem| format!(
-            "{}\n",
-            paint_text(Paint::Bad, &cut_text(problem, WIDTH))
-        ))
+        problem.unwrap_or_default()
     );
     let sections = [
         ("Instances", format_instances(health)),
@@ -38,10 +36,9 @@ pub(super) fn format_status(status: &Value) -> String {
         ("Replies", vec![format_replies(&status["replies"])]),
         ("Last 24 hours", format_trends(&status["last_24_hours"])),
     ];
-    let sections = sections
-        .into_iter()
-        .map(|(title, lines)| format_section(title, &lines));
-    head + &sections.collect::<String>()
+    head + &sections
+        .map(|(title, lines)| format_section(title, &lines))
+        .concat()
 }
 
 fn format_section(title: &str, lines: &[String]) -> String {
@@ -78,11 +75,8 @@ fn format_instances(health: &Value) -> Vec<String> {
         lines.extend(format_instance(instance));
         shown += 1;
     }
-    if instances.len() > shown {
-        lines.push(format!(
-            "and {} more: recado status --json",
-            instances.len() - shown
-        ));
+    if let more @ 1.. = instances.len() - shown {
+        lines.push(format!("and {more} more: recado status --json"));
     }
     lines
 }
@@ -95,24 +89,22 @@ fn format_instance(instance: &Value) -> Vec<String> {
     } else {
         Paint::Bad
     };
-    let since = find_text(instance, "since");
-    let since = since
-        .filter(|_| connection != "open")
-        .map(|at| format!("since {}", format_local_time(at)));
-    let count = |name: &str| number_or_zero(instance, name);
+    let since = |words: &str, name: &str| {
+        let at = find_text(instance, name).map(format_local_time);
+        at.map(|at| format!("{words} {at}"))
+    };
+    let is = |name: &str, words: &str| is_field_true(instance, name).then(|| words.to_owned());
+    let dead = count_field(instance, "dead_letters");
     let notes = [
-        is_field_true(instance, "llm_needs_credentials")
-            .then(|| "the model's key is missing or refused".to_owned()),
-        find_text(instance, "model_fails_since")
-            .map(|at| format!("the model fails since {}", format_local_time(at))),
+        is("llm_needs_credentials", "the model's key is missing or refused"),
+        since("the model fails since", "model_fails_since"),
         find_text(instance, "refusal").map(|why| format!("refused: {why}")),
-        since,
-        find_text(instance, "first_contacts_from")
-            .map(|at| format!("no first contacts before {}", format_local_time(at))),
-        is_field_true(instance, "simulated").then(|| "simulated".to_owned()),
-        find_text(instance, "silent_since").map(|at| format!("silent since {}", format_local_time(at))),
-        (count("queue_depth") > 0).then(|| format!("{} open", count("queue_depth"))),
-        (count("dead_letters") > 0).then(|| count_things(count("dead_letters"), "dead letter")),
+        since("since", "since").filter(|_| connection != "open"),
+        since("no first contacts before", "first_contacts_from"),
+        is("simulated", "simulated"),
+        since("silent since", "silent_since"),
+        count_field(instance, "queue_depth").map(|count| format!("{count} open")),
+        dead.map(|count| count_things(count, "dead letter")),
     ];
     let notes: Vec<String> = notes.into_iter().flatten().collect();
     let (id, provider) = (text_or_dash(instance, "id"), text_or_dash(instance, "provider"));
@@ -133,27 +125,34 @@ fn format_instance(instance: &Value) -> Vec<String> {
     lines
 }
 
+/// Returns a field that is a number above 0.
+fn count_field(value: &Value, name: &str) -> Option<u64> {
+    Some(number_or_zero(value, name)).filter(|count| *count > 0)
+}
+
+/// Formats the age of the oldest message of a queue or of all, if something waits.
+fn format_oldest(value: &Value) -> Option<String> {
+    let oldest = count_field(value, "oldest_message_age_seconds")?;
+    let seconds = f64::from(u32::try_from(oldest).unwrap_or(u32::MAX));
+    Some(format!("the oldest for {}", format_seconds(seconds)))
+}
+
 /// The column of the notes of an instance, behind its id, provider and connection.
 const NOTES_COLUMN: usize = 43;
 
 /// Formats the queues in which something waits. A token of one tenant does not see them.
 fn format_queues(health: &Value) -> Vec<String> {
-    let Some(queues) = health
-        .get("queues")
-        .and_then(Value::as_object)
-        .filter(|queues| !queues.is_empty())
-    else {
+    let queues = health.get("queues").and_then(Value::as_object);
+    let Some(queues) = queues.filter(|queues| !queues.is_empty()) else {
         return Vec::new();
     };
     let parts = queues.iter().filter_map(|(name, queue)| {
-        let count = |field: &str| number_or_zero(queue, field);
-        let oldest = count("oldest_message_age_seconds");
+        let waiting = count_field(queue, "waiting");
         let told = [
-            (count("waiting") > 0).then(|| format!("{} waiting", count("waiting"))),
-            (count("in_flight") > 0).then(|| format!("{} in work", count("in_flight"))),
-            (count("delayed") > 0).then(|| format!("{} for later", count("delayed"))),
-            (count("waiting") > 0 && oldest > 0)
-                .then(|| format!("the oldest for {}", format_waiting_age(oldest))),
+            waiting.map(|count| format!("{count} waiting")),
+            count_field(queue, "in_flight").map(|count| format!("{count} in work")),
+            count_field(queue, "delayed").map(|count| format!("{count} for later")),
+            waiting.and_then(|_| format_oldest(queue)),
         ];
         let told: Vec<String> = told.into_iter().flatten().collect();
         (!told.is_empty()).then(|| cut_text(&format!("{name}: {}", told.join(", ")), WIDTH - TITLE))
@@ -171,22 +170,14 @@ fn format_open_work(health: &Value) -> Vec<String> {
     if count("open") + count("unknown") + count("parked_conversations") == 0 {
         return vec!["none is open".to_owned()];
     }
-    let oldest = count("oldest_message_age_seconds");
-    let at_least = if is_field_true(health, "at_least") {
-        " or more"
-    } else {
-        ""
-    };
+    let is_at_least = is_field_true(health, "at_least");
+    let at_least = if is_at_least { " or more" } else { "" };
+    let parked = count_field(health, "parked_conversations");
     let told = [
         Some(format!("{}{at_least} open", count("open"))),
-        (oldest > 0).then(|| format!("the oldest for {}", format_waiting_age(oldest))),
-        (count("unknown") > 0).then(|| format!("{} of unknown outcome", count("unknown"))),
-        (count("parked_conversations") > 0).then(|| {
-            format!(
-                "{} parked",
-                count_things(count("parked_conversations"), "conversation")
-            )
-        }),
+        format_oldest(health),
+        count_field(health, "unknown").map(|count| format!("{count} of unknown outcome")),
+        parked.map(|count| count_things(count, "conversation") + " parked"),
     ];
     let told: Vec<String> = told.into_iter().flatten().collect();
     wrap_text(&told.join(", "), WIDTH - TITLE)
@@ -204,13 +195,9 @@ fn format_waiting(waiting: &Value) -> Vec<String> {
     };
     let since = find_text(waiting, "since").map(format_local_time);
     let since = since.map_or_else(String::new, |at| format!(", since {at}"));
-    vec![
-        paint_text(
-            Paint::Warning,
-            &cut_text(&format!("{waits} for a person{since}"), WIDTH - TITLE),
-        ),
-        "recado conversations --waiting".to_owned(),
-    ]
+    let told = cut_text(&format!("{waits} for a person{since}"), WIDTH - TITLE);
+    let told = paint_text(Paint::Warning, &told);
+    vec![told, "recado conversations --waiting".to_owned()]
 }
 
 fn format_dead_letters(health: &Value) -> String {
@@ -239,11 +226,8 @@ fn format_alert_line(alert: &Value) -> String {
     } else {
         Paint::Warning
     };
-    let told = format!(
-        "{}: {}",
-        text_or_dash(alert, "kind"),
-        text_or_dash(alert, "summary")
-    );
+    let (kind, summary) = (text_or_dash(alert, "kind"), text_or_dash(alert, "summary"));
+    let told = format!("{kind}: {summary}");
     let told = cut_text(&told, WIDTH - TITLE - severity.len() - 1);
     format!("{} {told}", paint_text(paint, severity))
 }
@@ -262,38 +246,24 @@ fn format_trends(trends: &Value) -> Vec<String> {
     if number_or_zero(trends, "minutes") == 0 {
         return vec!["no minute was sampled yet".to_owned()];
     }
-    let average = trends
-        .get("depth_average")
-        .and_then(Value::as_f64)
-        .unwrap_or_default();
+    let average = trends["depth_average"].as_f64().unwrap_or_default();
     let mut lines = vec![format!(
         "{average:.1} messages waited on average, {} at most; {}",
         number_or_zero(trends, "depth_max"),
         count_things(number_or_zero(trends, "dead_letters_added"), "new dead letter")
     )];
-    let down = list_items(trends, "instances")
-        .iter()
-        .filter(|one| number_or_zero(one, "disconnected_minutes") > 0);
-    let down: Vec<String> = down
-        .map(|one| {
-            let minutes = count_things(number_or_zero(one, "disconnected_minutes"), "minute");
-            format!("{} was not connected for {minutes}", text_or_dash(one, "id"))
-        })
-        .collect();
-    let more = down.len().saturating_sub(LINES_MAX);
-    lines.extend(
-        down.into_iter()
-            .take(LINES_MAX)
-            .map(|line| cut_text(&line, WIDTH - TITLE)),
-    );
-    if more > 0 {
-        lines.push(format!("and {more} more: recado trends"));
+    let down = list_items(trends, "instances").iter().filter_map(|one| {
+        let minutes = count_things(count_field(one, "disconnected_minutes")?, "minute");
+        let line = format!("{} was not connected for {minutes}", text_or_dash(one, "id"));
+        Some(cut_text(&line, WIDTH - TITLE))
+    });
+    let mut down: Vec<String> = down.collect();
+    if let more @ 1.. = down.len().saturating_sub(LINES_MAX) {
+        down.truncate(LINES_MAX);
+        down.push(format!("and {more} more: recado trends"));
     }
+    lines.extend(down);
     lines
-}
-
-fn format_waiting_age(seconds: u64) -> String {
-    format_seconds(f64::from(u32::try_from(seconds).unwrap_or(u32::MAX)))
 }
 
 #[cfg(test)]
