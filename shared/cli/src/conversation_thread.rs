@@ -3,7 +3,7 @@
 use crate::answer_note::describe_answer;
 use crate::installation::InstallationClient;
 use crate::instant::format_clock_time;
-use crate::json_fields::{find_text, is_field_true, list_items, number_or_zero};
+use crate::json_fields::{find_text, is_field_true, list_items, number_or_zero, text_at};
 use crate::message_lines::{AnswerDetail, format_messages, name_contact};
 use crate::text_lines::{WIDTH, wrap_text};
 use anyhow::Result;
@@ -39,12 +39,8 @@ pub(crate) fn format_thread_with(thread: &Value, detail: AnswerDetail) -> String
         told.push_str(&paint_text(Paint::Quiet, "older messages: --limit"));
         told.push('\n');
     }
-    told.push_str(&format_messages(
-        list_items(thread, "messages"),
-        name_contact(conversation),
-        detail,
-    ));
-    told
+    let messages = list_items(thread, "messages");
+    told + &format_messages(messages, name_contact(conversation), detail)
 }
 
 /// Formats what is to be known of a conversation before its messages: whose it is, who has it, and what is waited for.
@@ -57,7 +53,7 @@ pub(crate) fn format_head(conversation: &Value) -> String {
         _ => "people have it".to_owned(),
     };
     let name = name_contact(conversation);
-    let phone = conversation.pointer("/contact/phone").and_then(Value::as_str);
+    let phone = text_at(conversation, "/contact/phone");
     let phone = phone.filter(|phone| *phone != name);
     let who = phone.map_or_else(|| name.to_owned(), |phone| format!("{name} {phone}"));
     let (instance, status) = (of("instance_id").unwrap_or("-"), of("status").unwrap_or("-"));
@@ -74,10 +70,7 @@ pub(crate) fn format_head(conversation: &Value) -> String {
         let told = format!("waits for a person since {}", format_clock_time(since));
         lines.push(paint_text(Paint::Bad, &told));
     }
-    if let Some(note) = conversation
-        .pointer("/hand_over_note/text")
-        .and_then(Value::as_str)
-    {
+    if let Some(note) = text_at(conversation, "/hand_over_note/text") {
         lines.extend(wrap_text(&format!("the agent's note: {note}"), WIDTH));
     }
     let labels = list_items(conversation, "labels")

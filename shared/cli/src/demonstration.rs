@@ -1,11 +1,12 @@
 //! The demonstration at start: a burst gets one reply, a repeated webhook changes nothing, and a person silences the agent.
 //! Then each message appears as it comes.
 
+use crate::answer_note::describe_answer;
 use crate::installation::InstallationClient;
 use crate::instant::format_seconds;
-use crate::json_fields::{find_text, list_items, number_or_zero, text_or_dash};
+use crate::json_fields::{find_text, list_items, number_or_zero, text_at, text_or_dash};
 use crate::message_follower::MessageFollower;
-use crate::simulated_customer::{MessageOutcome, PostedMessage, SimulatedCustomer};
+use crate::simulated_customer::{MessageOutcome, PostedMessage, SimulatedCustomer, TakenWebhook};
 use crate::tail::{format_followed, show_messages};
 use anyhow::{Context, Result, bail};
 use recado_domain::config::Instance;
@@ -55,15 +56,13 @@ pub(crate) fn format_curl_line<'i>(
     instances.find_map(|instance| {
         let data = example_webhook_in_shell(instance, &sample)?;
         let signed = authenticate(instance.provider, example_webhook(instance, &sample)?, proofs).ok()?;
-        let shown: Vec<String> = signed
-            .headers
-            .iter()
+        let headers = signed.headers.iter();
+        let shown: String = headers
             .map(|(name, proof)| format!("-H '{name}: {proof}' "))
             .collect();
+        let path = signed.path;
         Some(format!(
-            "curl -sS {url}{} -H 'Content-Type: application/json' {}-d '{data}'",
-            signed.path,
-            shown.concat()
+            "curl -sS {url}{path} -H 'Content-Type: application/json' {shown}-d '{data}'"
         ))
     })
 }
@@ -127,11 +126,8 @@ impl Demonstration<'_> {
                 again.body
             );
         }
-        println!(
-            "  ↻ {} in {}: known already, nothing is sent",
-            again.status,
-            format_milliseconds(again.took)
-        );
+        let taken = format_taking(&again);
+        println!("  ↻ {taken}: known already, nothing is sent");
         println!("\nA person answers, and the customer writes on:");
         let conversation = self.find_conversation(&last).await?;
         self.answer_as_person(&conversation).await?;
@@ -142,12 +138,10 @@ impl Demonstration<'_> {
         self.give_back_to_agent(&conversation).await?;
         let begun = Instant::now();
         let outcome = self.wait_for_reply(&open).await?;
+        let after = format_time_since(begun);
         print_reply_line(
             &outcome,
-            &format!(
-                "the agent answers what is open, after {}",
-                format_time_since(begun)
-            ),
+            &format!("the agent answers what is open, after {after}"),
         );
         Ok(())
     }
@@ -173,10 +167,8 @@ impl Demonstration<'_> {
                 bail!("the burst got more than one reply");
             }
         }
-        print_reply_line(
-            &outcome,
-            &format!("one reply to {} messages, {told}", BURST.len()),
-        );
+        let told = format!("one reply to {} messages, {told}", BURST.len());
+        print_reply_line(&outcome, &told);
         Ok(last)
     }
 
@@ -189,7 +181,7 @@ impl Demonstration<'_> {
         ];
         let page = self.there.get_json(&["v1", "conversations"], &query).await?;
         let is_ours = |one: &&Value| {
-            let phone = one.pointer("/contact/phone").and_then(Value::as_str);
+            let phone = text_at(one, "/contact/phone");
             phone.is_some_and(|phone| phone.trim_start_matches('+') == CONTACT)
         };
         let ours = list_items(&page, "items").iter().filter(is_ours);
@@ -210,39 +202,31 @@ impl Demonstration<'_> {
 
     async fn answer_as_person(&self, conversation: &str) -> Result<()> {
         let path = ["v1", "conversations", conversation, "messages"];
-        let request = self.there.build_request(Method::POST, &path)?;
-        self.there
-            .request_json(request.json(&json!({ "text": PERSON })))
-            .await?;
+        self.there.post_json(&path, &json!({ "text": PERSON })).await?;
         println!("  ☎ {PERSON}");
         Ok(())
     }
 
     async fn give_back_to_agent(&self, conversation: &str) -> Result<()> {
-        let request = self
+        let path = ["v1", "conversations", conversation];
+        let request = self.there.build_request(Method::PATCH, &path)?;
+        let given = self
             .there
-            .build_request(Method::PATCH, &["v1", "conversations", conversation])?;
-        self.there
             .request_json(request.json(&json!({"mode": "ai"})))
-            .await?;
-        Ok(())
+            .await;
+        given.map(drop)
     }
 
     /// Shows that the agent does not answer while a person has the conversation.
     async fn show_silent_agent(&self, posted: &PostedMessage) -> Result<()> {
         let outcome = self.customer.wait_for_answer(posted, REPLY_TIMEOUT).await?;
         let outcome = outcome.context("the installation does not say who has the conversation")?;
-        let reason = outcome.message.pointer("/answer/reason").and_then(Value::as_str);
+        let reason = text_at(&outcome.message, "/answer/reason");
         if reason != Some("manual") {
             bail!("the agent did not keep silent: {}", reason.unwrap_or("-"));
         }
-        println!(
-            "    {}",
-            paint_text(
-                Paint::Quiet,
-                "the agent keeps silent: a person has the conversation"
-            )
-        );
+        let told = "the agent keeps silent: a person has the conversation";
+        println!("    {}", paint_text(Paint::Quiet, told));
         Ok(())
     }
 
@@ -251,14 +235,8 @@ impl Demonstration<'_> {
         let outcome =
             outcome.with_context(|| format!("no reply came within {} s", REPLY_TIMEOUT.as_secs()))?;
         if outcome.reply.is_none() {
-            let note = outcome
-                .message
-                .get("answer")
-                .and_then(crate::answer_note::describe_answer);
-            bail!(
-                "{}",
-                note.map_or_else(|| "no reply came".to_owned(), |note| note.text)
-            );
+            let note = describe_answer(&outcome.message["answer"]);
+            bail!(note.map_or_else(|| "no reply came".to_owned(), |note| note.text));
         }
         Ok(outcome)
     }
@@ -270,25 +248,20 @@ fn find_id_of_reply(outcome: &MessageOutcome) -> Option<&str> {
 }
 
 fn print_posted_message(text: &str, posted: &PostedMessage) {
-    let taken = format!(
-        "{} in {}",
-        posted.taken.status,
-        format_milliseconds(posted.taken.took)
-    );
+    let taken = format_taking(&posted.taken);
     println!("  → {text:<34} {}", paint_text(Paint::Quiet, &taken));
 }
 
 fn print_reply_line(outcome: &MessageOutcome, told: &str) {
-    let text = outcome
-        .reply
-        .as_ref()
-        .map_or("-", |reply| text_or_dash(reply, "content"));
+    let reply = outcome.reply.as_ref();
+    let text = reply.map_or("-", |reply| text_or_dash(reply, "content"));
     println!("  ← {}", paint_text(Paint::Good, text));
     println!("    {}", paint_text(Paint::Quiet, told));
 }
 
-fn format_milliseconds(took: Duration) -> String {
-    format!("{} ms", took.as_millis())
+/// Formats the answer to a webhook: its status, and how long it took.
+fn format_taking(taken: &TakenWebhook) -> String {
+    format!("{} in {} ms", taken.status, taken.took.as_millis())
 }
 
 fn format_time_since(begun: Instant) -> String {

@@ -7,7 +7,7 @@ use crate::command_environment::CommandEnvironment;
 use crate::conversation_thread::{format_head, format_thread_with};
 use crate::installation::InstallationArguments;
 use crate::instant::format_clock_time;
-use crate::json_fields::{list_items, text_or_dash};
+use crate::json_fields::{find_text, list_items, text_or_dash};
 use crate::message_lines::{AnswerDetail, format_messages, name_contact};
 use crate::text_lines::{WIDTH, wrap_text};
 use anyhow::{Result, bail};
@@ -96,8 +96,7 @@ fn format_found_records(found: &Value) -> String {
 
 /// Formats where the trace of a message is shown: its URL, or its id alone. `None`: traces are not exported.
 fn format_trace_line(message: &Value) -> Option<String> {
-    let text = |name| message.get(name).and_then(Value::as_str);
-    let trace = text("trace_url").or_else(|| text("trace_id"))?;
+    let trace = find_text(message, "trace_url").or_else(|| find_text(message, "trace_id"))?;
     Some(format!("trace {trace}\n"))
 }
 
@@ -126,7 +125,7 @@ fn format_event_line(event: &Value) -> String {
         "pending" => Paint::Warning,
         _ => Paint::Bad,
     };
-    let reason = event.get("reason").and_then(Value::as_str);
+    let reason = find_text(event, "reason");
     let reason = reason.map_or_else(String::new, |reason| format!(" ({reason})"));
     format!(
         "webhook {}: {} {}{reason}, correlation {}\n  {}\n",

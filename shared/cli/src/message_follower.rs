@@ -4,7 +4,7 @@ mod listed;
 
 use crate::event_follower::EventFollower;
 use crate::installation::InstallationClient;
-use crate::json_fields::find_text;
+use crate::json_fields::{find_text, text_at};
 use anyhow::Result;
 use listed::ListedMessages;
 use serde_json::Value;
@@ -174,7 +174,7 @@ fn shows_message(event: &Value, leaving: &BTreeSet<String>) -> bool {
 
 /// Returns the status of the outgoing message that an event is about.
 fn find_status(event: &Value) -> Option<&str> {
-    event.pointer("/data/status").and_then(Value::as_str)
+    text_at(event, "/data/status")
 }
 
 #[cfg(test)]

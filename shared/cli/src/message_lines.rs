@@ -2,7 +2,7 @@
 
 use crate::answer_note::describe_answer;
 use crate::instant::format_clock_time;
-use crate::json_fields::find_text;
+use crate::json_fields::{find_text, text_at};
 use crate::text_lines::{WIDTH, cut_text, wrap_text};
 use recado_machine::style::{Paint, paint_text};
 use serde_json::Value;
@@ -86,15 +86,15 @@ pub(crate) fn format_messages<'a>(
     contact: &str,
     detail: AnswerDetail,
 ) -> String {
-    let lines = messages
-        .into_iter()
-        .map(|message| format_message(message, contact, detail));
-    lines.collect()
+    let messages = messages.into_iter();
+    messages
+        .map(|message| format_message(message, contact, detail))
+        .collect()
 }
 
 /// Returns the name by which the contact of a conversation is shown, or else the number.
 pub(crate) fn name_contact(conversation: &Value) -> &str {
-    let at = |pointer: &str| conversation.pointer(pointer).and_then(Value::as_str);
+    let at = |pointer: &str| text_at(conversation, pointer);
     let name = at("/contact/name").filter(|name| !name.trim().is_empty());
     name.or_else(|| at("/contact/phone")).unwrap_or("contact")
 }

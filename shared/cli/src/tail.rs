@@ -2,6 +2,7 @@
 
 use crate::command_environment::CommandEnvironment;
 use crate::installation::InstallationArguments;
+use crate::json_fields::text_at;
 use crate::message_follower::{FollowedMessage, MessageFollower};
 use crate::message_lines::{format_addressed_message, name_contact};
 use anyhow::Result;
@@ -77,10 +78,8 @@ pub(crate) async fn show_messages(
 /// Prints a message as it is known now.
 fn print_message(one: &FollowedMessage, json: bool, names_instance: bool) {
     if json {
-        println!(
-            "{}",
-            json!({"conversation": one.conversation, "message": one.message})
-        );
+        let told = json!({"conversation": one.conversation, "message": one.message});
+        println!("{told}");
     } else {
         print!("{}", format_followed(one, names_instance));
     }
@@ -88,11 +87,7 @@ fn print_message(one: &FollowedMessage, json: bool, names_instance: bool) {
 
 /// Formats a message with the contact's name and number.
 pub(crate) fn format_followed(one: &FollowedMessage, names_instance: bool) -> String {
-    let at = |pointer: &str| {
-        one.conversation
-            .pointer(pointer)
-            .and_then(serde_json::Value::as_str)
-    };
+    let at = |pointer: &str| text_at(&one.conversation, pointer);
     let name = name_contact(&one.conversation);
     let phone = at("/contact/phone").filter(|phone| *phone != name);
     let mut who = phone.map_or_else(|| name.to_owned(), |phone| format!("{name} {phone}"));

@@ -1,22 +1,13 @@
 //! Formats the way of a message: each step with its time and the wait before it.
 
 use crate::instant::{format_clock_time, format_seconds};
+use crate::json_fields::{find_text, text_or_dash};
 use crate::text_lines::{WIDTH, cut_text};
 use recado_machine::style::{Paint, paint_text};
 use serde_json::Value;
 
 /// Details of a step that are shown, in this order.
-const DETAILS: [&str; 9] = [
-    "no_answer",
-    "waits_for",
-    "until",
-    "reason",
-    "why",
-    "model",
-    "by",
-    "status",
-    "typed_on",
-];
+const DETAILS: &str = "no_answer waits_for until reason why model by status typed_on";
 
 /// Formats the steps, one in each line.
 pub(super) fn format_way(way: &[Value]) -> String {
@@ -24,14 +15,13 @@ pub(super) fn format_way(way: &[Value]) -> String {
 }
 
 fn format_way_step(entry: &Value) -> String {
-    let step = entry.get("step").and_then(Value::as_str).unwrap_or("-");
-    let at = entry.get("at").and_then(Value::as_str);
+    let step = text_or_dash(entry, "step");
+    let at = find_text(entry, "at");
     let at = at.map_or_else(|| "not yet".to_owned(), format_clock_time);
     let wait = entry.get("wait_ms").and_then(Value::as_f64);
     let wait = wait.map_or_else(String::new, |wait| format!("+{}", format_seconds(wait / 1000.0)));
-    let details = DETAILS
-        .iter()
-        .filter_map(|name| format_step_detail(entry.get("detail")?, name));
+    let details = DETAILS.split(' ');
+    let details = details.filter_map(|name| format_step_detail(entry.get("detail")?, name));
     let details = details.collect::<Vec<_>>().join(", ");
     let line = format!("{step:<13} {at:<14}  {wait:>11}  {details}");
     let line = cut_text(line.trim_end(), WIDTH);

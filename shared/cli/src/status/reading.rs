@@ -2,7 +2,7 @@
 
 use super::reply_times::{ReplyTimes, read_reply_times};
 use crate::installation::InstallationClient;
-use crate::json_fields::{list_items, number_or_zero, text_or_dash};
+use crate::json_fields::{list_items, number_or_zero, text_at, text_or_dash};
 use anyhow::{Result, bail};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -96,8 +96,7 @@ impl StatusReader {
             self.version.clone_from(&times.version);
         } else if self.version.is_none() {
             let description = self.there.get_json(&["openapi.json"], &[]).await?;
-            let version = description.pointer("/info/version").and_then(Value::as_str);
-            self.version = version.map(str::to_owned);
+            self.version = text_at(&description, "/info/version").map(str::to_owned);
         }
         Ok(self.version.clone())
     }
