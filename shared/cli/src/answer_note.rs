@@ -25,7 +25,7 @@ pub(crate) fn describe_answer(answer: &Value) -> Option<AnswerNote> {
             paint: Paint::Warning,
         });
     };
-    let told = explain_reason(reason, &AnswerFields(answer));
+    let told = explain_reason(reason, answer);
     let (text, paint) = match reason.state() {
         AnswerState::Answered => (told, Paint::Quiet),
         AnswerState::InWork => (format!("not answered yet: {told}"), Paint::Warning),
@@ -35,60 +35,36 @@ pub(crate) fn describe_answer(answer: &Value) -> Option<AnswerNote> {
     Some(AnswerNote { text, paint })
 }
 
-/// The fields of an answer, as parts of a sentence.
-struct AnswerFields<'a>(&'a Value);
-
-impl AnswerFields<'_> {
-    fn get_word(&self, name: &str) -> Option<&str> {
-        find_text(self.0, name)
-    }
-
-    /// Returns a time with the word before it; nothing if it is not known.
-    fn format_time(&self, before: &str, name: &str) -> String {
-        let at = self.get_word(name).map(format_clock_time);
-        at.map_or_else(String::new, |at| format!(" {before}{at}"))
-    }
-
-    fn format_person_name(&self) -> String {
-        self.get_word("by")
-            .map_or_else(String::new, |by| format!(" by {by}"))
-    }
-
-    fn format_cause_text(&self) -> String {
-        self.get_word("cause")
-            .map_or_else(String::new, |cause| format!(": {cause}"))
-    }
-}
-
 /// Returns the sentence of a reason, without its beginning.
-fn explain_reason(reason: AnswerReason, fields: &AnswerFields<'_>) -> String {
-    let (since, cause) = (|| fields.format_time("", "since"), || fields.format_cause_text());
+fn explain_reason(reason: AnswerReason, answer: &Value) -> String {
+    let word = |before: &str, name: &str| {
+        let word = find_text(answer, name);
+        word.map_or_else(String::new, |word| format!("{before}{word}"))
+    };
+    let time = |before: &str, name: &str| {
+        let at = find_text(answer, name).map(format_clock_time);
+        at.map_or_else(String::new, |at| format!(" {before}{at}"))
+    };
+    let (since, cause, by) = (time("", "since"), word(": ", "cause"), word(" by ", "by"));
     match reason {
-        AnswerReason::Replied => format!("answered{}", since()),
-        AnswerReason::ErrorMessage => format!("answered{} with the error message{}", since(), cause()),
+        AnswerReason::Replied => format!("answered{since}"),
+        AnswerReason::ErrorMessage => format!("answered{since} with the error message{cause}"),
         AnswerReason::MaybeReplied => {
-            format!("perhaps answered{}: how the send ended was never learnt", since())
+            format!("perhaps answered{since}: how the send ended was never learnt")
         }
-        AnswerReason::Person => format!("answered{}{}", since(), fields.format_person_name()),
+        AnswerReason::Person => format!("answered{since}{by}"),
         AnswerReason::NotKept => "answered; the answer is no longer kept".to_owned(),
         AnswerReason::Debounce => {
-            format!(
-                "more of the burst is waited for{}",
-                fields.format_time("until ", "until")
-            )
+            format!("more of the burst is waited for{}", time("until ", "until"))
         }
         AnswerReason::Drafting => "the reply is being drafted".to_owned(),
         AnswerReason::TurnPlace => "the tenant's other turns have all places".to_owned(),
         AnswerReason::EffectUnderWay => "an effect of the agent's tools is under way".to_owned(),
         AnswerReason::Sending => "the reply is on its way".to_owned(),
-        AnswerReason::Manual => format!(
-            "people have the conversation{}{}",
-            fields.format_time("since ", "since"),
-            fields.format_person_name()
-        ),
-        AnswerReason::NeedsPerson => format!("a person is waited for{}", cause()),
+        AnswerReason::Manual => format!("people have the conversation{}{by}", time("since ", "since")),
+        AnswerReason::NeedsPerson => format!("a person is waited for{cause}"),
         AnswerReason::OutOfHours => {
-            format!("the business is closed{}", fields.format_time("until ", "until"))
+            format!("the business is closed{}", time("until ", "until"))
         }
         AnswerReason::ModelKey => "the model's key is missing or was refused".to_owned(),
         AnswerReason::InstanceClosed => {
@@ -103,11 +79,11 @@ fn explain_reason(reason: AnswerReason, fields: &AnswerFields<'_>) -> String {
         AnswerReason::NoInstance => "the instance is disabled or not configured".to_owned(),
         AnswerReason::AgentDisabled => "the agent of the instance is disabled".to_owned(),
         AnswerReason::Stale => "it was too old when it came".to_owned(),
-        AnswerReason::NothingToAnswer => format!("nothing asks for an answer{}", cause()),
-        AnswerReason::Resolved => format!("the conversation was resolved{}", fields.format_person_name()),
-        AnswerReason::Cancelled => format!("the reply was withdrawn{}", cause()),
+        AnswerReason::NothingToAnswer => format!("nothing asks for an answer{cause}"),
+        AnswerReason::Resolved => format!("the conversation was resolved{by}"),
+        AnswerReason::Cancelled => format!("the reply was withdrawn{cause}"),
         AnswerReason::DeadLetter => {
-            format!("the reply could not be sent{}; see recado dlq list", cause())
+            format!("the reply could not be sent{cause}; see recado dlq list")
         }
     }
 }

@@ -122,13 +122,11 @@ fn note_plain_http(instance: &Instance, webhook: &InstanceWebhook) {
         return;
     }
     let url = webhook.url_without_secret();
-    if recado_onboarding::may_post_plain_http(instance.provider) {
+    let provider = instance.provider;
+    if recado_onboarding::may_post_plain_http(provider) {
         eprintln!("Note: {url} is not https: fine for a provider on this machine or network only.");
     } else {
-        eprintln!(
-            "Note: {url} is not https, and {} posts to https only.",
-            instance.provider
-        );
+        eprintln!("Note: {url} is not https, and {provider} posts to https only.");
     }
 }
 

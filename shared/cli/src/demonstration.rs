@@ -57,9 +57,8 @@ pub(crate) fn format_curl_line<'i>(
         let data = example_webhook_in_shell(instance, &sample)?;
         let signed = authenticate(instance.provider, example_webhook(instance, &sample)?, proofs).ok()?;
         let headers = signed.headers.iter();
-        let shown: String = headers
-            .map(|(name, proof)| format!("-H '{name}: {proof}' "))
-            .collect();
+        let shown = headers.map(|(name, proof)| format!("-H '{name}: {proof}' "));
+        let shown: String = shown.collect();
         let path = signed.path;
         Some(format!(
             "curl -sS {url}{path} -H 'Content-Type: application/json' {shown}-d '{data}'"

@@ -86,7 +86,7 @@ pub(crate) async fn run_effect_command(
         EffectCommand::Settle { number, state, .. } => {
             let body = json!({"state": name_choice(state)});
             let number = number.to_string();
-            let path = [&path[..], &[&number]].concat();
+            let path = ["v1", "conversations", conversation, "effects", &number];
             ApiCommand::post(&path, body).run(&there, as_json).await
         }
     }

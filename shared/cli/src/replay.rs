@@ -9,6 +9,7 @@ use crate::progress::ProgressBar;
 use anyhow::{Result, bail};
 use clap::Args;
 use futures::stream::{self, StreamExt};
+use recado_machine::output::print_answer;
 use recado_machine::record::{RecordedWebhook, list_recordings, read_recording};
 use recado_onboarding::{AuthenticatedWebhook, authenticate};
 use reqwest::Client;
@@ -61,19 +62,11 @@ pub(crate) async fn run_replay(command: ReplayArguments, environment: &CommandEn
         signed.push(authenticate(line.provider, line.body, &proofs)?);
     }
     let figures = post_all_webhooks(&command, &there.http, &there.url, &signed).await;
-    if command.json {
-        println!("{}", serde_json::to_string_pretty(&figures.to_json())?);
-    } else {
-        print!("{figures}");
+    print_answer(&figures.to_json(), command.json, |_| figures.to_string())?;
+    match (figures.refused_count(), figures.posted_count()) {
+        (0, _) => Ok(()),
+        (refused, posted) => bail!("{refused} of {posted} were not taken"),
     }
-    if figures.refused_count() > 0 {
-        bail!(
-            "{} of {} were not taken",
-            figures.refused_count(),
-            figures.posted_count()
-        );
-    }
-    Ok(())
 }
 
 async fn post_all_webhooks(

@@ -7,6 +7,7 @@ use crate::message_lines::{AnswerDetail, format_message};
 use crate::simulated_customer::{MessageOutcome, SimulatedCustomer};
 use anyhow::{Result, bail};
 use clap::Args;
+use recado_machine::output::print_answer;
 use recado_machine::style::{Paint, paint_text};
 use serde_json::json;
 use std::time::{Duration, Instant};
@@ -40,10 +41,8 @@ pub struct SayArguments {
 pub(crate) async fn say_text(arguments: SayArguments, environment: &CommandEnvironment) -> Result<()> {
     let phone: String = arguments.phone.chars().filter(char::is_ascii_digit).collect();
     if phone.len() < 8 {
-        bail!(
-            "--as {} is no number with its country code, such as +55 11 90000-0002",
-            arguments.phone
-        );
+        let given = arguments.phone;
+        bail!("--as {given} is no number with its country code, such as +55 11 90000-0002");
     }
     let there = arguments.there.build_client(environment)?;
     let instance = arguments.instance.as_deref();
@@ -51,25 +50,19 @@ pub(crate) async fn say_text(arguments: SayArguments, environment: &CommandEnvir
     let begun = Instant::now();
     let posted = customer.post_message(&arguments.text.join(" ")).await?;
     if arguments.wait == 0 {
-        let told = json!({"provider_message_id": posted.id, "instance_id": customer.instance_id()});
-        return recado_machine::output::print_answer(&told, arguments.json, |_| {
-            format!(
-                "{} took it. What becomes of it: recado find {}\n",
-                customer.instance_id(),
-                posted.id
-            )
+        let (instance, id) = (customer.instance_id(), &posted.id);
+        let told = json!({"provider_message_id": id, "instance_id": instance});
+        return print_answer(&told, arguments.json, |_| {
+            format!("{instance} took it. What becomes of it: recado find {id}\n")
         });
     }
     let limit = Duration::from_secs(arguments.wait);
     let Some(outcome) = customer.wait_for_answer(&posted, limit).await? else {
-        bail!(
-            "no reply came within {} s. What becomes of it: recado find {}",
-            arguments.wait,
-            posted.id
-        );
+        let (wait, id) = (arguments.wait, &posted.id);
+        bail!("no reply came within {wait} s. What becomes of it: recado find {id}");
     };
     let told = json!({"message": outcome.message, "reply": outcome.reply});
-    recado_machine::output::print_answer(&told, arguments.json, |_| {
+    print_answer(&told, arguments.json, |_| {
         format_outcome(&outcome, &arguments.name, begun.elapsed())
     })
 }

@@ -40,19 +40,13 @@ fn join_parts(whole: &mut Value, mut part: Value) {
             let mut conversations = take_list(&mut before, "conversations");
             for mut told in take_list(&mut instance, "conversations") {
                 match conversations.last_mut().filter(|last| id(last) == id(&told)) {
-                    Some(last) => {
-                        let mut messages = take_list(last, "messages");
-                        messages.extend(take_list(&mut told, "messages"));
-                        last["messages"] = Value::Array(messages);
-                    }
+                    Some(last) => append_list(last, &mut told, "messages"),
                     None => conversations.push(told),
                 }
             }
             before["conversations"] = Value::Array(conversations);
             for name in ["events", "scheduled"] {
-                let mut records = take_list(&mut before, name);
-                records.extend(take_list(&mut instance, name));
-                before[name] = Value::Array(records);
+                append_list(&mut before, &mut instance, name);
             }
             instance = before;
         }
@@ -65,12 +59,17 @@ fn join_parts(whole: &mut Value, mut part: Value) {
     files.sort_by_key(|file| text_or_dash(file, "source").to_owned());
     files.dedup_by_key(|file| source(file));
     whole["files"] = Value::Array(files);
-    let mut message_files = take_list(whole, "message_files");
-    message_files.extend(take_list(&mut part, "message_files"));
-    whole["message_files"] = Value::Array(message_files);
+    append_list(whole, &mut part, "message_files");
     if let Some(cursor) = part.get("next_cursor") {
         whole["next_cursor"] = cursor.clone();
     }
+}
+
+/// Moves a list of a part behind that of the whole.
+fn append_list(whole: &mut Value, part: &mut Value, name: &str) {
+    let mut records = take_list(whole, name);
+    records.extend(take_list(part, name));
+    whole[name] = Value::Array(records);
 }
 
 /// Takes a list out of an object.

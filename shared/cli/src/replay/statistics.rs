@@ -48,10 +48,8 @@ impl ReplayStatistics {
 
 impl fmt::Display for ReplayStatistics {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let answers = self
-            .answers
-            .iter()
-            .map(|(answer, count)| format!("{count} × {answer}"));
+        let answers = self.answers.iter();
+        let answers = answers.map(|(answer, count)| format!("{count} × {answer}"));
         writeln!(
             f,
             "{} posted in {:.1} s: {}",
