@@ -36,6 +36,18 @@ pub struct CommandGroup<C: Subcommand> {
     pub(crate) asked: AskedArguments,
 }
 
+/// A command that is one of several subcommands, all of which are about a tenant.
+#[derive(Debug, Args)]
+pub struct TenantGroup<C: Subcommand> {
+    #[command(subcommand)]
+    pub(crate) command: C,
+    /// The tenant, if there are several.
+    #[arg(long, global = true)]
+    pub(crate) tenant: Option<String>,
+    #[command(flatten)]
+    pub(crate) asked: AskedArguments,
+}
+
 /// Returns the name of a choice, as it is written on the command line and in the API.
 pub(crate) fn name_choice(choice: &impl ValueEnum) -> String {
     let value = choice.to_possible_value();

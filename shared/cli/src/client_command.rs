@@ -1,6 +1,6 @@
 //! The commands that ask a running installation, and what runs each.
 
-use crate::api_command::CommandGroup;
+use crate::api_command::{CommandGroup, TenantGroup};
 use crate::command_environment::CommandEnvironment;
 use crate::{
     alerts, api_request, audit, catch_up, configuration, connect, contact, conversations, deliveries, dlq,
@@ -33,8 +33,10 @@ pub enum ClientCommand {
     /// All that is stored of one contact: find, export, erase.
     Contact(CommandGroup<contact::ContactCommand>),
     Conversations(conversations::ConversationArguments),
-    Deliver(deliveries::DeliveryArguments),
-    Guests(guests::GuestArguments),
+    /// Invitations and reminders of a running installation, here or on AWS: send one, show its status, handle batches, export the log.
+    Deliver(TenantGroup<deliveries::DeliveryCommand>),
+    /// Guests of occasions of a running installation, here or on AWS: list them, add them from a file, show one.
+    Guests(TenantGroup<guests::GuestCommand>),
     /// Shows what an agent's tools did for a contact, and says how an effect ended that nobody could find out.
     Effects(CommandGroup<effects::EffectCommand>),
     Trends(trends::TrendArguments),

@@ -1,7 +1,7 @@
 //! `recado deliver`: sends invitations of a running installation, shows what became of them and of batches, and exports the log of
 //! deliveries.
 
-use crate::api_command::{ApiCommand, AskedArguments};
+use crate::api_command::{ApiCommand, TenantGroup};
 use crate::command_environment::CommandEnvironment;
 use crate::delivery_batches::{BatchArguments, run_batch_command};
 use crate::dlq::tables::{format_fields, format_table};
@@ -17,20 +17,9 @@ use std::fs::File;
 use std::io::{Write, stdout};
 use std::path::{Path, PathBuf};
 
-/// Invitations and reminders of a running installation, here or on AWS: send one, show its status, handle batches, export the log.
-#[derive(Debug, Args)]
-pub struct DeliveryArguments {
-    #[command(subcommand)]
-    command: DeliveryCommand,
-    /// The tenant, if there are several.
-    #[arg(long, global = true)]
-    tenant: Option<String>,
-    #[command(flatten)]
-    asked: AskedArguments,
-}
-
+/// The subcommands about invitations.
 #[derive(Debug, Subcommand)]
-enum DeliveryCommand {
+pub enum DeliveryCommand {
     /// Sends an invitation to a guest. An unknown phone number makes a pending guest.
     Send(SendArguments),
     /// Shows what became of an invitation.
@@ -44,8 +33,9 @@ enum DeliveryCommand {
     Export(ExportArguments),
 }
 
+/// The invitation that is sent.
 #[derive(Debug, Args)]
-struct SendArguments {
+pub struct SendArguments {
     /// The occasion.
     #[arg(long)]
     event: String,
@@ -72,8 +62,9 @@ struct SendArguments {
     key: Option<String>,
 }
 
+/// The part of the log that is exported.
 #[derive(Debug, Args)]
-struct ExportArguments {
+pub struct ExportArguments {
     /// The month, such as 2026-11: the present one if absent.
     #[arg(long)]
     month: Option<String>,
@@ -108,12 +99,12 @@ enum ExportForm {
 
 /// Runs the subcommand and prints its result.
 pub(crate) async fn run_delivery_command(
-    arguments: DeliveryArguments,
+    group: TenantGroup<DeliveryCommand>,
     environment: &CommandEnvironment,
 ) -> Result<()> {
-    let there = arguments.asked.there.build_client(environment)?;
-    let (tenant, as_json) = (arguments.tenant.as_deref(), arguments.asked.json);
-    match &arguments.command {
+    let there = group.asked.there.build_client(environment)?;
+    let (tenant, as_json) = (group.tenant.as_deref(), group.asked.json);
+    match &group.command {
         DeliveryCommand::Send(send) => {
             let answer = send_invitation(&there, tenant, send).await?;
             print_answer(&answer, as_json, format_delivery)

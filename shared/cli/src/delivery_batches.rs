@@ -20,20 +20,11 @@ const BAR_WIDTH: u64 = 30;
 const WATCH_INTERVAL: Duration = Duration::from_secs(2);
 
 /// The statuses of recipients, as an answer counts them.
-const COUNTED: [&str; 8] = [
-    "queued",
-    "sent",
-    "delivered",
-    "read",
-    "failed",
-    "duplicate",
-    "refused",
-    "cancelled",
-];
+const COUNTED: &str = "queued sent delivered read failed duplicate refused cancelled";
 
 /// Batches of invitations: list them, show how far one is, pause, resume or cancel it.
 #[derive(Debug, Args)]
-pub(crate) struct BatchArguments {
+pub struct BatchArguments {
     #[command(subcommand)]
     command: BatchCommand,
 }
@@ -176,7 +167,7 @@ fn format_batch(batch: &Value) -> String {
         if let Some(ended_at) = batch.pointer("/end/at") {
             fields.insert("ended_at".to_owned(), ended_at.clone());
         }
-        for status in COUNTED {
+        for status in COUNTED.split(' ') {
             let count = number_or_zero(&batch["counts"], status);
             if count > 0 {
                 fields.insert(status.to_owned(), json!(count));

@@ -1,33 +1,22 @@
 //! `recado guests`: lists, adds and shows the guests of occasions of a running installation.
 
-use crate::api_command::{ApiCommand, AskedArguments};
+use crate::api_command::{ApiCommand, TenantGroup};
 use crate::command_environment::CommandEnvironment;
 use crate::dlq::tables::{AnswerTable, format_fields};
 use crate::installation::InstallationClient;
 use crate::json_fields::{list_items, number_or_zero, text_or_dash};
 use crate::tenant::name_tenant;
 use anyhow::{Context, Result, bail};
-use clap::{Args, Subcommand};
+use clap::Subcommand;
 use recado_machine::output::print_answer;
 use reqwest::Method;
 use reqwest::header::CONTENT_TYPE;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
-/// Guests of occasions of a running installation, here or on AWS: list them, add them from a file, show one.
-#[derive(Debug, Args)]
-pub struct GuestArguments {
-    #[command(subcommand)]
-    command: GuestCommand,
-    /// The tenant, if there are several.
-    #[arg(long, global = true)]
-    tenant: Option<String>,
-    #[command(flatten)]
-    asked: AskedArguments,
-}
-
+/// The subcommands about guests.
 #[derive(Debug, Subcommand)]
-enum GuestCommand {
+pub enum GuestCommand {
     /// Lists the guests of an occasion, with what they answered.
     List {
         /// The occasion.
@@ -60,12 +49,12 @@ const GUESTS: AnswerTable = AnswerTable {
 
 /// Runs the subcommand and prints its result.
 pub(crate) async fn run_guest_command(
-    arguments: GuestArguments,
+    group: TenantGroup<GuestCommand>,
     environment: &CommandEnvironment,
 ) -> Result<()> {
-    let there = arguments.asked.there.build_client(environment)?;
-    let (tenant, as_json) = (arguments.tenant.as_deref(), arguments.asked.json);
-    match &arguments.command {
+    let there = group.asked.there.build_client(environment)?;
+    let (tenant, as_json) = (group.tenant.as_deref(), group.asked.json);
+    match &group.command {
         GuestCommand::List { event } => {
             let path = ["v1", "occasions", event, "guests"];
             let guests = there.list_all_items(&path, &name_tenant(tenant)).await?;

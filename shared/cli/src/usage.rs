@@ -44,26 +44,11 @@ enum UsagePart {
 }
 
 /// The numbers of a line, by their names in the answer.
-const NUMBERS: [&str; 9] = [
-    "replies",
-    "discarded_drafts",
-    "recordings",
-    "audio_millis",
-    "charged_messages",
-    "input_tokens",
-    "output_tokens",
-    "cache_read_tokens",
-    "cache_write_tokens",
-];
+const NUMBERS: &str = "replies discarded_drafts recordings audio_millis charged_messages input_tokens output_tokens \
+    cache_read_tokens cache_write_tokens";
 
 /// The numbers that have a column of their own in the table.
-const TABLE_NUMBERS: [&str; 5] = [
-    "replies",
-    "input_tokens",
-    "output_tokens",
-    "cache_read_tokens",
-    "cache_write_tokens",
-];
+const TABLE_NUMBERS: &str = "replies input_tokens output_tokens cache_read_tokens cache_write_tokens";
 
 /// The columns behind the numbers.
 const COST_COLUMNS: [&str; 4] = ["cost", UNPRICED[0], UNPRICED[1], UNPRICED[2]];
@@ -96,7 +81,7 @@ fn read_usage_cell(value: &Value, name: &str) -> String {
 
 fn list_usage_rows(answer: &Value, by: &str) -> Vec<Vec<String>> {
     let row = |item: &Value| {
-        let names = std::iter::once(by).chain(NUMBERS);
+        let names = std::iter::once(by).chain(NUMBERS.split(' '));
         let cells = names.map(|name| read_usage_cell(item, name));
         let unpriced = UNPRICED.map(|name| read_usage_cell(item, name));
         cells.chain([format_costs(item)]).chain(unpriced).collect()
@@ -122,7 +107,7 @@ fn format_usage(answer: &Value, by: &str) -> String {
     }
     let cells = items.iter().map(|item| {
         let name = Some(read_usage_cell(item, by)).filter(|name| !name.is_empty());
-        let numbers = TABLE_NUMBERS.map(|name| read_usage_cell(item, name));
+        let numbers = TABLE_NUMBERS.split(' ').map(|name| read_usage_cell(item, name));
         let name = name.unwrap_or_else(|| "-".to_owned());
         std::iter::once(name).chain(numbers).collect()
     });
@@ -174,7 +159,7 @@ fn join_parts<const N: usize>(parts: [Option<String>; N]) -> String {
 
 /// Formats the sums as comma-separated values, with a line of names.
 fn format_comma_separated(answer: &Value, by: &str) -> String {
-    let names = std::iter::once(by).chain(NUMBERS).chain(COST_COLUMNS);
+    let names = std::iter::once(by).chain(NUMBERS.split(' ')).chain(COST_COLUMNS);
     let names: Vec<String> = names.map(str::to_owned).collect();
     let lines = std::iter::once(names).chain(list_usage_rows(answer, by));
     let quoted = lines.map(|line| {
