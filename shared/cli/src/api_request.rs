@@ -38,15 +38,10 @@ pub struct ApiArguments {
 }
 
 fn parse_method_name(text: &str) -> Result<Method, String> {
-    let known = [
-        Method::GET,
-        Method::POST,
-        Method::PUT,
-        Method::PATCH,
-        Method::DELETE,
-    ];
     let written = text.to_uppercase();
-    let method = known.into_iter().find(|method| method.as_str() == written);
+    let mut known = ["GET", "POST", "PUT", "PATCH", "DELETE"].into_iter();
+    let method = known.find(|known| *known == written);
+    let method = method.and_then(|known| known.parse().ok());
     method.ok_or_else(|| "there is GET, POST, PUT, PATCH, DELETE".to_owned())
 }
 
@@ -88,9 +83,8 @@ fn read_body_argument(body: &str) -> Result<Vec<u8>> {
         None => Ok(body.as_bytes().to_vec()),
         Some("-") => {
             let mut read = Vec::new();
-            stdin()
-                .read_to_end(&mut read)
-                .context("standard input cannot be read")?;
+            let done = stdin().read_to_end(&mut read);
+            done.context("standard input cannot be read")?;
             Ok(read)
         }
         Some(file) => fs::read(file).map_err(|error| anyhow!("cannot read {file}: {error}")),

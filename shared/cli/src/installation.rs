@@ -1,12 +1,12 @@
 //! The command line's client for a running installation, here or on AWS.
 
-mod configured;
+mod installed;
 
 use crate::command_environment::CommandEnvironment;
 use crate::json_fields;
 use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
-pub use configured::InstalledConfiguration;
+pub use installed::InstalledConfiguration;
 use recado_domain::config::Instance;
 use recado_domain::secret::Secret;
 use recado_domain::web_url::{HostScope, WebUrl, is_sent_unencrypted};
