@@ -6,7 +6,7 @@ mod toml_text;
 use crate::command_environment::CommandEnvironment;
 use crate::confirm::confirm_action;
 use crate::installation::InstallationArguments;
-use crate::json_fields::{find_text, list_items, text_or_dash};
+use crate::json_fields::{find_text, join_texts, list_items, text_or_dash};
 use anyhow::{Result, bail};
 use clap::Args;
 use recado_domain::config::ConfigDocument;
@@ -129,10 +129,7 @@ fn confirm_removal(preview: &Value, yes: bool) -> Result<()> {
 
 /// Describes a change in a line: its kind, the entry, and the fields or conversations that it concerns.
 fn describe_change(change: &Value) -> String {
-    let fields: Vec<&str> = list_items(change, "fields")
-        .iter()
-        .filter_map(Value::as_str)
-        .collect();
+    let fields = join_texts(change, "fields");
     let part = |name| find_text(change, name).unwrap_or_default();
     let more = match change.get("conversations").and_then(Value::as_u64) {
         Some(count) if part("what") == "disabled" => {
@@ -140,7 +137,7 @@ fn describe_change(change: &Value) -> String {
         }
         Some(count) => format!(" ({})", describe_conversations(count)),
         None if fields.is_empty() => String::new(),
-        None => format!(" ({})", fields.join(", ")),
+        None => format!(" ({fields})"),
     };
     format!("{:<9} {} {}{more}", part("what"), part("kind"), part("id"))
 }

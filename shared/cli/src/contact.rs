@@ -7,7 +7,7 @@ use crate::command_environment::CommandEnvironment;
 use crate::confirm::confirm_action;
 use crate::installation::{InstallationClient, add_part};
 use crate::instant::{format_local_time, wait_until};
-use crate::json_fields::{find_text, list_items, number_or_zero, text_or_dash};
+use crate::json_fields::{find_text, join_texts, list_items, number_or_zero, text_or_dash};
 use anyhow::Result;
 use clap::{Args, Subcommand};
 use jiff::Timestamp;
@@ -143,14 +143,10 @@ fn format_found(found: &Value) -> String {
 
 /// Formats the person as it is known on one instance.
 fn format_instance(item: &Value) -> String {
-    let list = |name: &str| {
-        let texts = list_items(item, name).iter().filter_map(Value::as_str);
-        texts.collect::<Vec<_>>().join(", ")
-    };
     let mut lines = vec![
         format!("instance {}", text_or_dash(item, "instance_id")),
-        format!("  addresses: {}", list("addresses")),
-        format!("  names: {}", list("names")),
+        format!("  addresses: {}", join_texts(item, "addresses")),
+        format!("  names: {}", join_texts(item, "names")),
     ];
     let conversations = list_items(item, "conversations").iter();
     lines.extend(conversations.map(|conversation| {

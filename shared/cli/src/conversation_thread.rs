@@ -3,7 +3,7 @@
 use crate::answer_note::describe_answer;
 use crate::installation::InstallationClient;
 use crate::instant::format_clock_time;
-use crate::json_fields::{find_text, is_field_true, list_items, number_or_zero, text_at};
+use crate::json_fields::{find_text, is_field_true, join_texts, list_items, number_or_zero, text_at};
 use crate::message_lines::{AnswerDetail, format_messages, name_contact};
 use crate::text_lines::{WIDTH, wrap_text};
 use anyhow::Result;
@@ -73,10 +73,7 @@ pub(crate) fn format_head(conversation: &Value) -> String {
     if let Some(note) = text_at(conversation, "/hand_over_note/text") {
         lines.extend(wrap_text(&format!("the agent's note: {note}"), WIDTH));
     }
-    let labels = list_items(conversation, "labels")
-        .iter()
-        .filter_map(Value::as_str);
-    let labels = labels.collect::<Vec<_>>().join(", ");
+    let labels = join_texts(conversation, "labels");
     if !labels.is_empty() {
         lines.extend(wrap_text(&format!("labels: {labels}"), WIDTH));
     }

@@ -33,10 +33,14 @@ pub(crate) fn number_or_zero(value: &Value, name: &str) -> u64 {
 
 /// Returns the items of a field that is a list. They are none if it is not there.
 pub(crate) fn list_items<'a>(value: &'a Value, name: &str) -> &'a [Value] {
-    value
-        .get(name)
-        .and_then(Value::as_array)
-        .map_or(&[], Vec::as_slice)
+    let items = value.get(name).and_then(Value::as_array);
+    items.map_or(&[], Vec::as_slice)
+}
+
+/// Joins the texts of a field that is a list, with commas.
+pub(crate) fn join_texts(value: &Value, name: &str) -> String {
+    let texts = list_items(value, name).iter().filter_map(Value::as_str);
+    texts.collect::<Vec<_>>().join(", ")
 }
 
 /// Returns `true` if a field is there and true.

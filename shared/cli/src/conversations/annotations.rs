@@ -1,18 +1,17 @@
 //! Formats the labels and notes of a conversation.
 
 use crate::instant::format_clock_time;
-use crate::json_fields::{list_items, number_or_zero, text_or_dash};
+use crate::json_fields::{join_texts, list_items, number_or_zero, text_or_dash};
 use crate::text_lines::{WIDTH, wrap_text};
 use serde_json::Value;
 
 /// Formats the labels of a conversation.
 pub(super) fn format_labels(answer: &Value) -> String {
-    let labels = list_items(answer, "labels").iter().filter_map(Value::as_str);
-    let labels: Vec<&str> = labels.collect();
+    let labels = join_texts(answer, "labels");
     if labels.is_empty() {
         return "No labels.\n".to_owned();
     }
-    format!("Labels: {}\n", labels.join(", "))
+    format!("Labels: {labels}\n")
 }
 
 /// Formats notes: number, writer and time of each, and its text below.
