@@ -128,6 +128,16 @@ impl InstallationClient {
         self.request_json(request.query(query)).await
     }
 
+    /// Requests a path with a query, and returns the status and the JSON of any answer.
+    pub(crate) async fn get_answer(
+        &self,
+        path: &[&str],
+        query: &[(&str, String)],
+    ) -> Result<(StatusCode, Value)> {
+        let request = self.build_request(Method::GET, path)?;
+        self.send_request(request.query(query)).await
+    }
+
     /// Posts a body to a path, and returns the JSON of the answer.
     pub(crate) async fn post_json(&self, path: &[&str], body: &Value) -> Result<Value> {
         let request = self.build_request(Method::POST, path)?;
@@ -289,8 +299,7 @@ impl InstallationClient {
         }
         for &(list, id) in filters {
             let Some(id) = id else { continue };
-            let request = self.build_request(Method::GET, &["v1", list, id])?;
-            let (status, _) = self.send_request(request).await?;
+            let (status, _) = self.get_answer(&["v1", list, id], &[]).await?;
             if status == StatusCode::NOT_FOUND {
                 bail!("there is no {} {id}", list.trim_end_matches('s'));
             }
@@ -303,9 +312,8 @@ impl InstallationClient {
         if let Some(given) = given {
             return Ok(given.to_owned());
         }
-        let page = self
-            .get_json(&["v1", "tenants"], &[("limit", "2".to_owned())])
-            .await?;
+        let query = [("limit", "2".to_owned())];
+        let page = self.get_json(&["v1", "tenants"], &query).await?;
         match json_fields::list_items(&page, "items") {
             [only] => Ok(json_fields::text_or_dash(only, "id").to_owned()),
             [] => bail!("there is no tenant"),

@@ -161,15 +161,22 @@ async fn add_documents(
     for document in documents {
         bar.show_step(&document.title);
         match add_document(there, agent, &document, reading).await {
-            Ok(added) => {
-                *counts.entry(added.outcome).or_default() += 1;
-                for warning in &added.warnings {
+            Ok((added, left_out)) => {
+                let outcome = find_text(&added, "outcome").unwrap_or("added");
+                *counts.entry(outcome.to_owned()).or_default() += 1;
+                let vectors = &added["vectors"];
+                // An installation without an embedding model has no vectors at all.
+                let lack = find_text(vectors, "reason").filter(|reason| *reason != "not_set_up");
+                let told = lack.map(|reason| {
+                    let missing = &vectors["missing"];
+                    format!("{missing} blocks are found by their words alone, since they have no vectors: {reason}")
+                });
+                for warning in left_out.into_iter().chain(told) {
                     bar.clear_line();
                     eprintln!("{}: {warning}", document.place);
                 }
-                if let Some(reason) = added.vector_reason {
-                    without_vectors.push(json!({"file": document.place.to_string(), "reason": reason}));
-                }
+                let place = document.place.to_string();
+                without_vectors.extend(lack.map(|reason| json!({"file": place, "reason": reason})));
             }
             Err(error) => {
                 bar.clear_line();
@@ -195,22 +202,13 @@ async fn add_documents(
     }
 }
 
-/// A document that was added.
-struct AddedDocument {
-    outcome: String,
-    /// Words about what was left out of it, and about missing vectors.
-    warnings: Vec<String>,
-    /// The reason why blocks have no vectors, where there is an embedding model.
-    vector_reason: Option<String>,
-}
-
-/// Adds a document and returns what became of it, with warnings if something of it was left out.
+/// Adds a document. Returns the answer, and words about what of the document is left out.
 async fn add_document(
     there: &InstallationClient,
     agent: &str,
     document: &FoundDocument,
     reading: DocumentReading<'_>,
-) -> Result<AddedDocument> {
+) -> Result<(Value, Option<String>)> {
     let content = match &document.place {
         DocumentPlace::File(path) => read_local_document(path, reading.read_pdf).await?,
         DocumentPlace::Page(url) => fetch_page_content(reading.pages, url, reading.read_pdf).await?,
@@ -221,22 +219,7 @@ async fn add_document(
         .query(&[("title", &document.title)])
         .header("content-type", content_type.unwrap_or("application/octet-stream"))
         .body(content.bytes);
-    let answer = there.request_json(request).await?;
-    let outcome = answer["outcome"].as_str().unwrap_or("added").to_owned();
-    let vectors = &answer["vectors"];
-    let vector_reason = vectors["reason"]
-        .as_str()
-        .filter(|reason| *reason != "not_set_up");
-    let mut warnings: Vec<String> = content.warning.into_iter().collect();
-    warnings.extend(vector_reason.map(|reason| {
-        let missing = &vectors["missing"];
-        format!("{missing} blocks are found by their words alone, since they have no vectors: {reason}")
-    }));
-    Ok(AddedDocument {
-        outcome,
-        warnings,
-        vector_reason: vector_reason.map(str::to_owned),
-    })
+    Ok((there.request_json(request).await?, content.warning))
 }
 
 /// Asks for the missing vectors of blocks, request by request, until none is missing or a request makes none.

@@ -193,8 +193,7 @@ impl SimulatedCustomer {
 
 /// Reads the health of each instance. That of an unhealthy installation comes with a 503.
 async fn read_instance_health(there: &InstallationClient) -> Result<Vec<Value>> {
-    let request = there.build_request(reqwest::Method::GET, &["health", "whatsapp"])?;
-    let (status, body) = there.send_request(request).await?;
+    let (status, body) = there.get_answer(&["health", "whatsapp"], &[]).await?;
     if !status.is_success() && body.get("instances").is_none() {
         bail!("{status}: {}", text_or_dash(&body, "detail"));
     }

@@ -2,16 +2,14 @@
 
 use super::name_runbook;
 use crate::installation::InstallationClient;
-use anyhow::Result;
 use recado_domain::alert::AlertKind;
 use recado_domain::config::{ConfigDocument, Instance, Tenant};
 use recado_onboarding::{CheckResult, InstanceWebhook};
-use reqwest::{Method, StatusCode};
 use serde_json::Value;
 
 /// Checks that the installation can be reached and is healthy.
 pub(super) async fn check_installation(there: &InstallationClient) -> Vec<CheckResult> {
-    let (status, body) = match fetch_health(there, &["health"], &[]).await {
+    let (status, body) = match there.get_answer(&["health"], &[]).await {
         Ok(answer) => answer,
         Err(error) => {
             let found = CheckResult::check_failed("-", "reachable", format!("{error:#}"));
@@ -26,15 +24,6 @@ pub(super) async fn check_installation(there: &InstallationClient) -> Vec<CheckR
         CheckResult::check_failed("-", "health", format!("{status}: {said}: {problem}"))
             .with_fix("see its log; GET /health/whatsapp/detailed tells what waits")
     }]
-}
-
-async fn fetch_health(
-    there: &InstallationClient,
-    path: &[&str],
-    query: &[(&str, &str)],
-) -> Result<(StatusCode, Value)> {
-    let request = there.build_request(Method::GET, path)?.query(query);
-    there.send_request(request).await
 }
 
 /// Notes tenants whose hours are read in UTC: on most servers nobody chose it.
@@ -70,7 +59,8 @@ pub(super) async fn check_instance(
 /// Checks the connection state that the installation has stored.
 async fn check_connection_state(there: &InstallationClient, instance: &Instance) -> CheckResult {
     let name = instance.id.as_str();
-    let answer = fetch_health(there, &["health", "whatsapp"], &[("instance", name)]).await;
+    let query = [("instance", name.to_owned())];
+    let answer = there.get_answer(&["health", "whatsapp"], &query).await;
     // An unhealthy installation answers 503 with the same body.
     let instance = match &answer {
         Ok((_, body)) => &body["instances"][0],

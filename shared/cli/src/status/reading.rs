@@ -6,7 +6,7 @@ use crate::json_fields::{list_items, number_or_zero, text_at, text_or_dash};
 use anyhow::{Result, bail};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use reqwest::{Method, StatusCode};
+use reqwest::StatusCode;
 use serde_json::{Value, json};
 
 /// The most conversations that are counted.
@@ -62,8 +62,7 @@ impl StatusReader {
 
     /// Reads a report of health, which has the field `part`. An unhealthy installation answers 503 with the same body.
     async fn read_health(&self, path: &[&str], part: &str) -> Result<Value> {
-        let request = self.there.build_request(Method::GET, path)?;
-        let (status, body) = self.there.send_request(request).await?;
+        let (status, body) = self.there.get_answer(path, &[]).await?;
         let is_report = body.get(part).is_some();
         if is_report && (status.is_success() || status == StatusCode::SERVICE_UNAVAILABLE) {
             return Ok(body);
