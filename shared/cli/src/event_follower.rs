@@ -34,23 +34,20 @@ pub(crate) struct EventFollower {
 }
 
 impl EventFollower {
-    /// Begins behind the newest event. `None`: this installation publishes no events.
+    /// Begins behind the newest event.
     pub(crate) async fn start_following(
         there: InstallationClient,
         kinds: &'static str,
         pause: Duration,
-    ) -> Result<Option<Self>> {
-        let Some(place) = find_newest_place(&there).await? else {
-            return Ok(None);
-        };
-        Ok(Some(Self {
+    ) -> Result<Self> {
+        Ok(Self {
+            place: find_newest_place(&there).await?,
             there,
             kinds,
-            place,
             stream: None,
             pause,
             next_opening: Instant::now(),
-        }))
+        })
     }
 
     /// Waits for events, and returns them in their order. It may return none. After an error the next call goes on from the same
@@ -73,9 +70,8 @@ impl EventFollower {
     /// Opens the stream behind the place. `None`: there is none here, or something on the way does not let it through.
     async fn open_stream(&self) -> Result<Option<BoxStream<'static, io::Result<Sse>>>> {
         let query = [("after", self.place.as_str()), ("kind", self.kinds)];
-        let request = self
-            .there
-            .build_request(Method::GET, &["v1", "events", "stream"])?;
+        let path = ["v1", "events", "stream"];
+        let request = self.there.build_request(Method::GET, &path)?;
         let request = request.query(&query).timeout(STREAM_TIME);
         let answer = self.there.exchange_request(request).await?;
         let kind = answer.headers().get(CONTENT_TYPE);
@@ -100,17 +96,14 @@ impl EventFollower {
     /// Lists the events behind the place.
     async fn list_further_events(&mut self) -> Result<Vec<Value>> {
         let query = [
-            ("after", self.place.as_str()),
-            ("kind", self.kinds),
-            ("limit", PAGE),
+            ("after", self.place.clone()),
+            ("kind", self.kinds.to_owned()),
+            ("limit", PAGE.to_owned()),
         ];
-        let request = self.there.build_request(Method::GET, &["v1", "events"])?;
-        let (status, page) = self.there.send_request(request.query(&query)).await?;
+        let (status, page) = self.there.get_answer(&["v1", "events"], &query).await?;
         if status == StatusCode::BAD_REQUEST {
             // The installation began again from an older copy of its data, and this place is ahead of it.
-            if let Some(newest) = find_newest_place(&self.there).await? {
-                self.place = newest;
-            }
+            self.place = find_newest_place(&self.there).await?;
         }
         if !status.is_success() {
             bail!("{status}: {}", text_or_dash(&page, "detail"));
@@ -127,16 +120,12 @@ impl EventFollower {
     }
 }
 
-/// Finds the place behind the newest event. `None`: no events are published here.
-async fn find_newest_place(there: &InstallationClient) -> Result<Option<String>> {
-    let query = [("after", "now"), ("limit", "1")];
-    let request = there.build_request(Method::GET, &["v1", "events"])?.query(&query);
-    // An older installation.
-    let Some(page) = there.request_unless(request, &[StatusCode::NOT_FOUND]).await? else {
-        return Ok(None);
-    };
+/// Finds the place behind the newest event.
+async fn find_newest_place(there: &InstallationClient) -> Result<String> {
+    let query = [("after", "now".to_owned()), ("limit", "1".to_owned())];
+    let page = there.get_json(&["v1", "events"], &query).await?;
     let place = find_text(&page, "next").context("the list of events has no place to go on")?;
-    Ok(Some(place.to_owned()))
+    Ok(place.to_owned())
 }
 
 /// Reads the events of an answer. One that is silent for long is over.

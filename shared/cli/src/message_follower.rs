@@ -1,12 +1,9 @@
 //! Follows the messages of an installation by its published events: returns each one when it came, or when it left.
 
-mod listed;
-
 use crate::event_follower::EventFollower;
 use crate::installation::InstallationClient;
 use crate::json_fields::{find_text, text_at};
 use anyhow::Result;
-use listed::ListedMessages;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
@@ -31,19 +28,6 @@ pub(crate) struct FollowedMessage {
 pub(crate) struct MessageFollower {
     there: InstallationClient,
     instance: Option<String>,
-    source: MessageSource,
-    pause: Duration,
-}
-
-/// The place from which new messages are known.
-enum MessageSource {
-    Events(Box<ReadEvents>),
-    /// The installation publishes no events.
-    Lists(ListedMessages),
-}
-
-/// The events that were read, and what they told.
-struct ReadEvents {
     follower: EventFollower,
     /// Events whose messages were not asked for yet.
     unread: VecDeque<Value>,
@@ -61,78 +45,56 @@ impl MessageFollower {
         instance: Option<String>,
         pause: Duration,
     ) -> Result<Self> {
-        let source = match EventFollower::start_following(there.clone(), KINDS, pause).await? {
-            Some(follower) => MessageSource::Events(Box::new(ReadEvents {
-                follower,
-                unread: VecDeque::new(),
-                leaving: BTreeSet::new(),
-                conversations: BTreeMap::new(),
-            })),
-            None => {
-                MessageSource::Lists(ListedMessages::start_looking(there.clone(), instance.clone()).await?)
-            }
-        };
         Ok(Self {
+            follower: EventFollower::start_following(there.clone(), KINDS, pause).await?,
             there,
             instance,
-            source,
-            pause,
+            unread: VecDeque::new(),
+            leaving: BTreeSet::new(),
+            conversations: BTreeMap::new(),
         })
     }
 
     /// Waits for messages that came or left, and returns them in their order. It may return none. After an error the next call
     /// goes on where this one stopped.
     pub(crate) async fn wait_for_messages(&mut self) -> Result<Vec<FollowedMessage>> {
-        let read = match &mut self.source {
-            MessageSource::Events(read) => read,
-            MessageSource::Lists(listed) => {
-                tokio::time::sleep(self.pause).await;
-                return listed.read_new_messages().await;
-            }
-        };
-        if read.unread.is_empty() {
+        if self.unread.is_empty() {
             let wanted = self.instance.as_deref();
-            let mut events = read.follower.wait_for_events().await?;
+            let mut events = self.follower.wait_for_events().await?;
             events
                 .retain(|event| wanted.is_none_or(|wanted| find_text(event, "instance_id") == Some(wanted)));
-            read.unread.extend(events);
+            self.unread.extend(events);
         }
         let mut found = Vec::new();
-        while let Some(event) = read.unread.pop_front() {
-            if shows_message(&event, &read.leaving) {
-                match read.find_message(&self.there, &event).await {
+        while let Some(event) = self.unread.pop_front() {
+            if shows_message(&event, &self.leaving) {
+                match self.find_message(&event).await {
                     Ok(message) => found.extend(message),
                     Err(error) => {
-                        read.unread.push_front(event);
+                        self.unread.push_front(event);
                         // What was found until here is not lost: the next call meets the error again.
                         return if found.is_empty() { Err(error) } else { Ok(found) };
                     }
                 }
             }
-            read.note_event(&event);
+            self.note_event(&event);
         }
         Ok(found)
     }
-}
 
-impl ReadEvents {
     /// Reads the message of an event with its conversation. `None`: it was erased.
-    async fn find_message(
-        &mut self,
-        there: &InstallationClient,
-        event: &Value,
-    ) -> Result<Option<FollowedMessage>> {
+    async fn find_message(&mut self, event: &Value) -> Result<Option<FollowedMessage>> {
         let (Some(id), Some(message)) = (
             find_text(event, "conversation_id"),
             find_text(event, "message_id"),
         ) else {
             return Ok(None);
         };
-        let Some(message) = there.find_json(&["v1", "messages", message], &[]).await? else {
+        let Some(message) = self.there.find_json(&["v1", "messages", message], &[]).await? else {
             return Ok(None);
         };
         if !self.conversations.contains_key(id) {
-            let read = there.find_json(&["v1", "conversations", id], &[]).await?;
+            let read = self.there.find_json(&["v1", "conversations", id], &[]).await?;
             if self.conversations.len() >= CONVERSATIONS_MAX {
                 self.conversations.clear();
             }
