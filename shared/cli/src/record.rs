@@ -3,7 +3,7 @@
 use anyhow::{Context, Result, bail};
 use clap::{Args, Subcommand};
 use recado_machine::record::{Redaction, list_recordings, read_recording};
-use std::fs::{self, DirBuilder, OpenOptions};
+use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
@@ -39,10 +39,8 @@ pub(crate) fn run_record_command(record: RecordArguments) -> Result<()> {
     for file in list_recordings(&from)? {
         count += redact_file(&file, &out)?;
     }
-    println!(
-        "{count} webhooks without names, texts and numbers in {}",
-        out.display()
-    );
+    let out = out.display();
+    println!("{count} webhooks without names, texts and numbers in {out}");
     Ok(())
 }
 
@@ -52,25 +50,23 @@ fn write_new(file: &Path, out: &Path, text: &str) -> Result<()> {
     let stem = file.file_stem().context("a file without a name")?;
     let mut second = file.file_name().unwrap_or(stem).to_owned();
     second.push(".jsonl");
-    let create = |to: &Path| {
-        OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .mode(0o600)
-            .open(to)
-    };
     let mut to = out.join(stem);
     to.as_mut_os_string().push(".jsonl");
-    let mut opened = create(&to);
-    if opened
-        .as_ref()
-        .is_err_and(|error| error.kind() == io::ErrorKind::AlreadyExists)
-    {
+    let mut opened = create_private_file(&to);
+    let is_there = |error: &io::Error| error.kind() == io::ErrorKind::AlreadyExists;
+    if opened.as_ref().is_err_and(is_there) {
         to = out.join(second);
-        opened = create(&to);
+        opened = create_private_file(&to);
     }
     let written = opened.and_then(|mut file| file.write_all(text.as_bytes()));
     written.with_context(|| format!("cannot write {}", to.display()))
+}
+
+/// Creates a file that only its owner can read. It must not exist yet.
+pub(crate) fn create_private_file(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true).mode(0o600);
+    options.open(path)
 }
 
 /// Redacts a file and returns the number of its webhooks. Each file is redacted by itself: in another file, the same

@@ -62,7 +62,7 @@ pub(crate) async fn run_replay(command: ReplayArguments, environment: &CommandEn
         signed.push(authenticate(line.provider, line.body, &proofs)?);
     }
     let figures = post_all_webhooks(&command, &there.http, &there.url, &signed).await;
-    print_answer(&figures.to_json(), command.json, |_| figures.to_string())?;
+    print_answer(&figures.to_json(), command.json, |_| figures.format_lines())?;
     match (figures.refused_count(), figures.posted_count()) {
         (0, _) => Ok(()),
         (refused, posted) => bail!("{refused} of {posted} were not taken"),

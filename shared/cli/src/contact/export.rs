@@ -4,12 +4,14 @@ use super::WhichContact;
 use crate::installation::InstallationClient;
 use crate::json_fields::text_or_dash;
 use crate::progress::ProgressBar;
+use crate::record::create_private_file;
 use anyhow::{Context, Result, bail};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
-use std::fs::{DirBuilder, File, OpenOptions};
+use std::fs::{DirBuilder, File};
 use std::io::Write;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
 
 /// Requests all parts of the export. Returns them as one.
@@ -84,11 +86,8 @@ fn take_list(of: &mut Value, name: &str) -> Vec<Value> {
 /// and those of messages, which are fetched one by one. Returns the number of files.
 pub(super) async fn write_export(there: &InstallationClient, to: &Path, mut export: Value) -> Result<usize> {
     let mut folder = DirBuilder::new();
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut folder, 0o700);
-    folder
-        .create(to)
-        .with_context(|| format!("cannot create {}", to.display()))?;
+    let made = folder.mode(0o700).create(to);
+    made.with_context(|| format!("cannot create {}", to.display()))?;
     let mut uploads = take_list(&mut export, "files");
     for (number, file) in (1..).zip(&mut uploads) {
         write_upload(to, number, file)?;
@@ -102,7 +101,7 @@ pub(super) async fn write_export(there: &InstallationClient, to: &Path, mut expo
         count += usize::from(write_message_file(there, to, number, file).await?);
     }
     export["message_files"] = Value::Array(message_files);
-    let mut json = create_private_file(&to.join("contact.json"))?;
+    let mut json = create_file(&to.join("contact.json"))?;
     json.write_all(serde_json::to_string_pretty(&export)?.as_bytes())?;
     json.sync_all()?;
     Ok(count)
@@ -120,7 +119,7 @@ fn write_upload(to: &Path, number: usize, file: &mut Value) -> Result<()> {
         .decode(content.as_ref().and_then(Value::as_str).unwrap_or_default())
         .context("a file of the export is unreadable")?;
     fields.insert("file".to_owned(), json!(name));
-    let mut written = create_private_file(&to.join(&name))?;
+    let mut written = create_file(&to.join(&name))?;
     written.write_all(&bytes)?;
     Ok(written.sync_all()?)
 }
@@ -139,7 +138,7 @@ async fn write_message_file(
         file["file"] = Value::Null;
         return Ok(false);
     };
-    let mut written = create_private_file(&to.join(&name))?;
+    let mut written = create_file(&to.join(&name))?;
     while let Some(bytes) = answer
         .chunk()
         .await
@@ -164,14 +163,8 @@ fn extension(file_name: &str, mime_type: &str) -> String {
         .map_or_else(String::new, |ending| format!(".{ending}"))
 }
 
-fn create_private_file(path: &Path) -> Result<File> {
-    let mut options = OpenOptions::new();
-    options.create_new(true).write(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options
-        .open(path)
-        .with_context(|| format!("cannot create {}", path.display()))
+fn create_file(path: &Path) -> Result<File> {
+    create_private_file(path).with_context(|| format!("cannot create {}", path.display()))
 }
 
 #[cfg(test)]

@@ -1,6 +1,5 @@
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-use std::fmt;
 use std::time::Duration;
 
 /// The figures of a replay.
@@ -44,25 +43,19 @@ impl ReplayStatistics {
             "latency_ms": {"p50": self.latency_percentile(50), "p99": self.latency_percentile(99), "max": self.latency_percentile(100)},
         })
     }
-}
 
-impl fmt::Display for ReplayStatistics {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    /// Formats the figures for people.
+    pub(super) fn format_lines(&self) -> String {
         let answers = self.answers.iter();
-        let answers = answers.map(|(answer, count)| format!("{count} × {answer}"));
-        writeln!(
-            f,
-            "{} posted in {:.1} s: {}",
+        let answers: Vec<String> = answers
+            .map(|(answer, count)| format!("{count} × {answer}"))
+            .collect();
+        let [half, most, all] = [50, 99, 100].map(|of_hundred| self.latency_percentile(of_hundred));
+        format!(
+            "{} posted in {:.1} s: {}\nlatency: p50 {half} ms, p99 {most} ms, at most {all} ms\n",
             self.posted_count(),
             self.elapsed.as_secs_f64(),
-            answers.collect::<Vec<_>>().join(", ")
-        )?;
-        writeln!(
-            f,
-            "latency: p50 {} ms, p99 {} ms, at most {} ms",
-            self.latency_percentile(50),
-            self.latency_percentile(99),
-            self.latency_percentile(100)
+            answers.join(", ")
         )
     }
 }
@@ -85,7 +78,7 @@ mod tests {
         );
         assert!(
             figures
-                .to_string()
+                .format_lines()
                 .starts_with("100 posted in 0.0 s: 99 × 200, 1 × 503")
         );
         assert_eq!(ReplayStatistics::default().to_json()["latency_ms"]["max"], 0.0);
