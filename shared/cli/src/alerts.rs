@@ -158,26 +158,23 @@ fn find_runbook(name: &str) -> Result<&'static str> {
 
 /// Waits until each destination took its test or failed, and prints the result of each.
 async fn wait_for_delivery(there: &InstallationClient, made: &Value) -> Result<()> {
-    let mut open: BTreeMap<String, String> = list_items(made, "items")
-        .iter()
-        .filter_map(|test| Some((text_at(test, "id")?, text_at(test, "destination")?)))
-        .collect();
+    let tests = list_items(made, "items").iter();
+    let tests = tests.filter_map(|test| Some((find_text(test, "id")?, find_text(test, "destination")?)));
+    let mut open: BTreeMap<&str, &str> = tests.collect();
     eprintln!("Tests go out within a minute …");
     let begun = Instant::now();
     let mut failed = 0;
     while !open.is_empty() {
         if begun.elapsed() > TEST_TIMEOUT {
-            let names: Vec<String> = open.into_values().collect();
-            let names = names.join(", ");
+            let names = open.into_values().collect::<Vec<_>>().join(", ");
             bail!("nothing was tried: {names}. Is Recado running there?");
         }
         tokio::time::sleep(TEST_INTERVAL).await;
         let pending = list_notifications("pending").ask(there).await?;
-        let tried: BTreeMap<String, Option<String>> = list_items(&pending, "items")
-            .iter()
-            .filter_map(|test| Some((text_at(test, "id")?, text_at(test, "last_error"))))
-            .collect();
-        open.retain(|id, destination| match tried.get(id) {
+        let tried = list_items(&pending, "items").iter();
+        let tried = tried.filter_map(|test| Some((find_text(test, "id")?, find_text(test, "last_error"))));
+        let tried: BTreeMap<&str, Option<&str>> = tried.collect();
+        open.retain(|id, destination| match tried.get(*id) {
             None => {
                 println!("{destination}: delivered");
                 false
@@ -194,8 +191,4 @@ async fn wait_for_delivery(there: &InstallationClient, made: &Value) -> Result<(
         bail!("{failed} of the destinations did not take the test");
     }
     Ok(())
-}
-
-fn text_at(item: &Value, name: &str) -> Option<String> {
-    find_text(item, name).map(str::to_owned)
 }

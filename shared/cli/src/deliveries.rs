@@ -4,9 +4,9 @@
 use crate::api_command::{ApiCommand, TenantGroup};
 use crate::command_environment::CommandEnvironment;
 use crate::delivery_batches::{BatchArguments, run_batch_command};
-use crate::dlq::tables::{format_fields, format_table};
+use crate::dlq::tables::{collect_rows, format_fields, format_table};
 use crate::installation::InstallationClient;
-use crate::json_fields::{list_items, text_or_dash};
+use crate::json_fields::list_items;
 use crate::tenant::name_tenant;
 use anyhow::{Context, Result, bail};
 use clap::{Args, Subcommand, ValueEnum};
@@ -160,18 +160,13 @@ fn format_delivery(answer: &Value) -> String {
         fields.retain(|_, value| !value.is_null());
     }
     let told = format_fields(&shown);
-    let transitions = list_items(answer, "transitions").iter();
-    let rows: Vec<Vec<String>> = transitions
-        .map(|one| {
-            ["status", "at"]
-                .map(|name| text_or_dash(one, name).to_owned())
-                .to_vec()
-        })
-        .collect();
+    let columns = ["status", "at"];
+    let transitions = json!({"items": list_items(answer, "transitions")});
+    let rows = collect_rows(&transitions, &columns);
     if rows.is_empty() {
         return told;
     }
-    format!("{told}\n{}", format_table(&["status", "at"], rows))
+    format!("{told}\n{}", format_table(&columns, rows))
 }
 
 /// Requests the log page by page and writes it.

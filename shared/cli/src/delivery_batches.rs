@@ -132,9 +132,8 @@ async fn watch_batch(
     let is_bar = is_terminal_output() && !as_json;
     let mut shown = String::new();
     loop {
-        let batch = there
-            .get_json(&["deliver", "batches", id], &name_tenant(tenant))
-            .await?;
+        let path = ["deliver", "batches", id];
+        let batch = there.get_json(&path, &name_tenant(tenant)).await?;
         let line = if as_json {
             batch.to_string()
         } else {
@@ -190,11 +189,8 @@ fn format_progress(batch: &Value) -> String {
         .map(|place| if place < filled { '#' } else { '-' })
         .collect();
     let status = text_or_dash(batch, "status");
-    let failures = if failed > 0 {
-        format!(", {failed} failed")
-    } else {
-        String::new()
-    };
+    let failures = (failed > 0).then(|| format!(", {failed} failed"));
+    let failures = failures.unwrap_or_default();
     format!("[{bar}] {percent:>3} %  {ended} of {all}{failures}, {status}")
 }
 

@@ -209,11 +209,8 @@ impl Demonstration<'_> {
     async fn give_back_to_agent(&self, conversation: &str) -> Result<()> {
         let path = ["v1", "conversations", conversation];
         let request = self.there.build_request(Method::PATCH, &path)?;
-        let given = self
-            .there
-            .request_json(request.json(&json!({"mode": "ai"})))
-            .await;
-        given.map(drop)
+        let request = request.json(&json!({"mode": "ai"}));
+        self.there.request_json(request).await.map(drop)
     }
 
     /// Shows that the agent does not answer while a person has the conversation.

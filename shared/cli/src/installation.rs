@@ -234,14 +234,11 @@ impl InstallationClient {
         let request = self.build_request(Method::GET, &["v1", "messages", message, "media"])?;
         let mut answer = self.exchange_request(request.timeout(MEDIA_TIMEOUT)).await?;
         if answer.status().is_redirection() {
-            let place = answer
-                .headers()
-                .get(LOCATION)
-                .and_then(|place| place.to_str().ok());
+            let place = answer.headers().get(LOCATION);
+            let place = place.and_then(|place| place.to_str().ok());
             let place = place.context("the installation does not say where the file is")?;
-            answer = self
-                .send_anywhere(self.http.get(place).timeout(MEDIA_TIMEOUT))
-                .await?;
+            let request = self.http.get(place).timeout(MEDIA_TIMEOUT);
+            answer = self.send_anywhere(request).await?;
         }
         match answer.status() {
             status if status.is_success() => Ok(Some(answer)),
@@ -257,20 +254,16 @@ impl InstallationClient {
         let status = answer.status();
         let is_answered = status.is_success() || status == StatusCode::NOT_FOUND;
         if is_answered && !answer.headers().contains_key(RECADO_HEADER) {
-            bail!(
-                "{} answers, but not as a Recado does ({status}): is --url right?",
-                self.url
-            );
+            let url = &self.url;
+            bail!("{url} answers, but not as a Recado does ({status}): is --url right?");
         }
         Ok(answer)
     }
 
     async fn send_anywhere(&self, request: RequestBuilder) -> Result<Response> {
         request.send().await.map_err(|error| {
-            anyhow!(describe_unreachable(
-                &self.url,
-                RequestFailure::from_error(&error)
-            ))
+            let failure = RequestFailure::from_error(&error);
+            anyhow!(describe_unreachable(&self.url, failure))
         })
     }
 

@@ -60,11 +60,8 @@ fn format_trends(answer: &Value) -> String {
             format_local_time(&of("from"))
         );
     }
-    let at_least = if is_field_true(answer, "at_least") {
-        " or more"
-    } else {
-        ""
-    };
+    let is_at_least = is_field_true(answer, "at_least");
+    let at_least = if is_at_least { " or more" } else { "" };
     let summary = format!(
         "{} minutes sampled since {}\n\
          waiting: {} on average, {}{at_least} at most; parked: {} at most\n\
@@ -78,11 +75,9 @@ fn format_trends(answer: &Value) -> String {
         of("dead_letters_added"),
         of("dead_letters_per_hour"),
     );
-    format!(
-        "{summary}\n{}\n{}",
-        format_points(list_items(answer, "points")),
-        format_uptimes(list_items(answer, "instances"))
-    )
+    let points = format_points(list_items(answer, "points"));
+    let uptimes = format_uptimes(list_items(answer, "instances"));
+    format!("{summary}\n{points}\n{uptimes}")
 }
 
 /// Formats the parts of the time, one in each row.
@@ -126,10 +121,8 @@ fn format_uptimes(instances: &[Value]) -> String {
     let mut uptimes: Vec<&Value> = instances.iter().collect();
     let down = |instance: &Value| instance.get("disconnected_minutes").and_then(Value::as_u64);
     uptimes.sort_by_key(|instance| std::cmp::Reverse(down(instance)));
-    format_table(
-        &["instance", "uptime", "minutes not connected"],
-        uptimes.into_iter().map(uptime).collect(),
-    )
+    let headings = ["instance", "uptime", "minutes not connected"];
+    format_table(&headings, uptimes.into_iter().map(uptime).collect())
 }
 
 #[cfg(test)]

@@ -18,9 +18,8 @@ use std::path::Path;
 pub(super) async fn export_parts(there: &InstallationClient, which: &WhichContact) -> Result<Value> {
     let mut whole = which.post(there, "export").await?;
     loop {
-        let cursor = whole
-            .as_object_mut()
-            .and_then(|fields| fields.remove("next_cursor"));
+        let fields = whole.as_object_mut();
+        let cursor = fields.and_then(|fields| fields.remove("next_cursor"));
         let Some(cursor) = cursor.as_ref().and_then(Value::as_str) else {
             return Ok(whole);
         };

@@ -34,10 +34,8 @@ impl DeadLetterFilterArguments {
             ("since", self.since.map(|at| at.to_string())),
             ("until", self.until.map(|at| at.to_string())),
         ];
-        fields
-            .into_iter()
-            .filter_map(|(name, value)| Some((name, value?)))
-            .collect()
+        let given = fields.into_iter();
+        given.filter_map(|(name, value)| Some((name, value?))).collect()
     }
 
     /// Returns the instance whose dead letters are wanted, by its list of the API.

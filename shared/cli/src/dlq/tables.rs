@@ -156,22 +156,17 @@ pub(super) fn format_purge_preview(answer: &Value) -> String {
         *reasons.entry(text_or_dash(item, "reason")).or_default() += 1;
     }
     let newest = json!({ "items": items.iter().take(SHOWN).collect::<Vec<_>>() });
-    let counts: Vec<String> = reasons
-        .iter()
-        .map(|(reason, count)| format!("{count} {reason}"))
-        .collect();
-    let or_more = match answer.get("next_cursor") {
-        None | Some(Value::Null) => "",
-        Some(_) => " or more",
-    };
+    let counts = reasons.iter().map(|(reason, count)| format!("{count} {reason}"));
+    let counts = counts.collect::<Vec<_>>().join(", ");
+    let has_more = find_text(answer, "next_cursor").is_some();
+    let or_more = if has_more { " or more" } else { "" };
     let older = match items.len().saturating_sub(SHOWN) {
         0 => String::new(),
         older => format!("and {older} older ones\n"),
     };
-    let sum = if items.is_empty() {
-        String::new()
-    } else {
-        format!("{}{or_more}: {}\n", items.len(), counts.join(", "))
+    let sum = match items.len() {
+        0 => String::new(),
+        number => format!("{number}{or_more}: {counts}\n"),
     };
     format!("{}{older}{sum}", DEAD_LETTERS.format(&newest))
 }

@@ -59,10 +59,9 @@ async fn send_answer(there: &InstallationClient, answer: &ContactAnswer) -> Resu
     } = answer;
     let key = format!("mcp-{}", hash_parts(&[conversation, &seen.to_string(), text], 16));
     let request = there.build_request(Method::POST, &["v1", "conversations", conversation, "messages"])?;
-    let request = request.header("Idempotency-Key", key);
-    there
-        .request_json(request.json(&json!({"text": text, "seen": seen})))
-        .await
+    let body = json!({"text": text, "seen": seen});
+    let request = request.header("Idempotency-Key", key).json(&body);
+    there.request_json(request).await
 }
 
 async fn change_hands(there: &InstallationClient, conversation: &str, mode: &str) -> Result<Value> {
@@ -75,6 +74,6 @@ async fn redrive_named(there: &InstallationClient, wanted: &RedrivenDeadLetters)
     if wanted.ids.is_empty() {
         bail!("name at least one dead letter in `ids`");
     }
-    let request = there.build_request(Method::POST, &["v1", "dead-letters", "redrive"])?;
-    there.request_json(request.json(wanted)).await
+    let path = ["v1", "dead-letters", "redrive"];
+    there.post_json(&path, &json!(wanted)).await
 }

@@ -68,10 +68,8 @@ impl StatusReader {
             return Ok(body);
         }
         if status.is_success() {
-            bail!(
-                "{} answers, but tells nothing of its health: is it a Recado?",
-                self.there.url
-            );
+            let url = &self.there.url;
+            bail!("{url} answers, but tells nothing of its health: is it a Recado?");
         }
         bail!("{status}: {}", text_or_dash(&body, "detail"))
     }
@@ -103,9 +101,8 @@ impl StatusReader {
 
 /// Returns the worst of what the process, the instances with their queues, and the alerts that hold say.
 fn find_worst_status(service: &Value, health: &Value, alerts: &Value) -> &'static str {
-    let of_alerts = list_items(alerts, "items")
-        .iter()
-        .map(|alert| text_or_dash(alert, "severity"));
+    let alerts = list_items(alerts, "items").iter();
+    let of_alerts = alerts.map(|alert| text_or_dash(alert, "severity"));
     let reported = [text_or_dash(service, "status"), text_or_dash(health, "status")];
     let all = reported.into_iter().chain(of_alerts);
     let rank = |word: &str| match word {
