@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 /// The installation that a command asks, and the form in which it prints the answer.
 #[derive(Debug, Args)]
-pub struct AskedArguments {
+pub(crate) struct AskedArguments {
     #[command(flatten)]
     pub(crate) there: InstallationArguments,
     /// Prints the answer as JSON.
