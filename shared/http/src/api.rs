@@ -52,6 +52,7 @@ mod problem_answers;
 mod provider_setup;
 mod public_status;
 mod refused_tokens;
+mod request;
 #[cfg(test)]
 mod schema;
 mod sends;

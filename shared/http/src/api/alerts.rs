@@ -1,13 +1,12 @@
 //! `/v1/alerts`: the alerts, and the notifications that are not delivered.
 
-use super::context::Api;
 #[cfg(test)]
 use super::problem_answers::{Conflict, NotFound};
+use super::request::Asked;
 use super::view::ListView;
 use crate::problem::HttpProblem;
 use crate::query::{PathParam, QueryParams, parse_page_request};
-use axum::extract::State;
-use axum::{Extension, Json};
+use axum::Json;
 use recado_domain::Timestamp;
 use recado_domain::access::Caller;
 use recado_domain::alert::{Alert, AlertKind, AlertSeverity, AlertState, Notification, NotificationState};
@@ -101,8 +100,7 @@ fn choose_tenant(caller: &Caller, wanted: Option<TenantId>) -> Result<Option<Ten
     responses((status = 200, body = ListView<AlertView>, description = "The alerts, or a page of those that ended"), NotFound)
 ))]
 pub(super) async fn list_alerts(
-    State(api): State<Api>,
-    Extension(caller): Extension<Caller>,
+    Asked(api, caller): Asked,
     QueryParams(wanted): QueryParams<AlertQuery>,
 ) -> Result<Json<ListView<AlertView>>, HttpProblem> {
     let page = parse_page_request(wanted.limit, wanted.cursor)?;
@@ -189,8 +187,7 @@ impl From<Notification> for NotificationView {
     responses((status = 200, body = ListView<NotificationView>, description = "The notifications, 1000 at most"), NotFound)
 ))]
 pub(super) async fn list_notifications(
-    State(api): State<Api>,
-    Extension(caller): Extension<Caller>,
+    Asked(api, caller): Asked,
     QueryParams(wanted): QueryParams<NotificationQuery>,
 ) -> Result<Json<ListView<NotificationView>>, HttpProblem> {
     let state = wanted.state.unwrap_or(NotificationState::Dead);
@@ -213,8 +210,7 @@ pub(super) async fn list_notifications(
     responses((status = 200, body = NotificationView, description = "The notification"), NotFound)
 ))]
 pub(super) async fn redrive_notification(
-    State(api): State<Api>,
-    Extension(caller): Extension<Caller>,
+    Asked(api, caller): Asked,
     PathParam(id): PathParam<String>,
 ) -> Result<Json<NotificationView>, HttpProblem> {
     let redriven = alert::redrive_notification(&api.deps, &caller, &id).await?;
@@ -240,8 +236,7 @@ pub(super) struct TestQuery {
     responses((status = 200, body = ListView<NotificationView>, description = "The notifications"), Conflict)
 ))]
 pub(super) async fn post_test(
-    State(api): State<Api>,
-    Extension(caller): Extension<Caller>,
+    Asked(api, caller): Asked,
     QueryParams(wanted): QueryParams<TestQuery>,
 ) -> Result<Json<ListView<NotificationView>>, HttpProblem> {
     let only = wanted.destination.as_deref();

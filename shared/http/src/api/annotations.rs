@@ -1,17 +1,14 @@
 //! `/v1/conversations/{id}/labels` and `/notes`: what people write beside a conversation for each other.
 
-use super::context::{Api, BODY_MAX};
 use super::conversations::parse_conversation_id;
 #[cfg(test)]
 use super::problem_answers::{Conflict, NotFound, Unprocessable};
+use super::request::{Asked, RequestBody};
 use crate::problem::HttpProblem;
-use crate::query::{PathParam, parse_json_body, read_body};
-use axum::body::Body;
-use axum::extract::State;
-use axum::http::{HeaderMap, StatusCode};
-use axum::{Extension, Json};
+use crate::query::PathParam;
+use axum::Json;
+use axum::http::StatusCode;
 use recado_domain::Timestamp;
-use recado_domain::access::Caller;
 use recado_domain::conversation::{ConversationLabel, PersonNote};
 use recado_domain::ids::TokenName;
 use recado_pipeline::operate::{self, LabelChange};
@@ -65,14 +62,12 @@ pub(super) struct LabelsView {
     responses((status = 200, body = LabelsView, description = "The labels that it has now"), NotFound, Conflict, Unprocessable)
 ))]
 pub(super) async fn post_labels(
-    State(api): State<Api>,
-    Extension(caller): Extension<Caller>,
+    Asked(api, caller): Asked,
     PathParam(id): PathParam<String>,
-    headers: HeaderMap,
-    body: Body,
+    body: RequestBody,
 ) -> Result<Json<LabelsView>, HttpProblem> {
     let id = parse_conversation_id(&id)?;
-    let request: LabelChangeRequest = parse_json_body(&read_body(&headers, body, BODY_MAX).await?)?;
+    let request: LabelChangeRequest = body.parse().await?;
     let change = request.into_change()?;
     let labels = operate::change_labels(&api.deps, &caller, &id, &change).await?;
     Ok(Json(LabelsView { labels }))
@@ -119,8 +114,7 @@ impl From<PersonNote> for NoteView {
     responses((status = 200, body = NotesView, description = "The notes"), NotFound)
 ))]
 pub(super) async fn list_notes(
-    State(api): State<Api>,
-    Extension(caller): Extension<Caller>,
+    Asked(api, caller): Asked,
     PathParam(id): PathParam<String>,
 ) -> Result<Json<NotesView>, HttpProblem> {
     let found = operate::list_notes(&api.deps, &caller, &parse_conversation_id(&id)?).await?;
@@ -150,14 +144,12 @@ struct NewNote {
     responses((status = 201, body = NoteView, description = "The note"), NotFound, Conflict, Unprocessable)
 ))]
 pub(super) async fn post_note(
-    State(api): State<Api>,
-    Extension(caller): Extension<Caller>,
+    Asked(api, caller): Asked,
     PathParam(id): PathParam<String>,
-    headers: HeaderMap,
-    body: Body,
+    body: RequestBody,
 ) -> Result<(StatusCode, Json<NoteView>), HttpProblem> {
     let id = parse_conversation_id(&id)?;
-    let new: NewNote = parse_json_body(&read_body(&headers, body, BODY_MAX).await?)?;
+    let new: NewNote = body.parse().await?;
     let note = operate::add_note(&api.deps, &caller, &id, &new.text).await?;
     Ok((StatusCode::CREATED, Json(note.into())))
 }
@@ -174,8 +166,7 @@ pub(super) async fn post_note(
     responses((status = 204, description = "The note is deleted"), NotFound)
 ))]
 pub(super) async fn delete_note(
-    State(api): State<Api>,
-    Extension(caller): Extension<Caller>,
+    Asked(api, caller): Asked,
     PathParam((id, number)): PathParam<(String, u64)>,
 ) -> Result<StatusCode, HttpProblem> {
     operate::delete_note(&api.deps, &caller, &parse_conversation_id(&id)?, number).await?;

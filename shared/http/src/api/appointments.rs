@@ -1,16 +1,14 @@
 //! `GET /v1/appointments`: what agents booked and is still to come.
 
-use super::context::Api;
 #[cfg(test)]
 use super::problem_answers::NotFound;
+use super::request::Asked;
 use super::tenant_query::TenantPageQuery;
 use super::view::{ContactView, ListView};
 use crate::problem::HttpProblem;
 use crate::query::{QueryParams, parse_page_request};
-use axum::extract::State;
-use axum::{Extension, Json};
+use axum::Json;
 use recado_domain::Timestamp;
-use recado_domain::access::Caller;
 use recado_domain::ids::{AgentId, CalendarId, ConversationId, InstanceId};
 use recado_pipeline::appointments::{Appointment, AppointmentPlace, list_appointments};
 use serde::Serialize;
@@ -85,8 +83,7 @@ impl From<Appointment> for AppointmentView {
     responses((status = 200, body = ListView<AppointmentView>, description = "A page of appointments"), NotFound)
 ))]
 pub(super) async fn get_appointments(
-    State(api): State<Api>,
-    Extension(caller): Extension<Caller>,
+    Asked(api, caller): Asked,
     QueryParams(wanted): QueryParams<TenantPageQuery>,
 ) -> Result<Json<ListView<AppointmentView>>, HttpProblem> {
     let page = parse_page_request(wanted.limit, wanted.cursor)?;

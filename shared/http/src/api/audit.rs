@@ -1,16 +1,15 @@
 //! `/v1/audit`: who did what. There is no route that writes, changes or deletes an entry.
 
-use super::context::Api;
 use super::error_mapping::list_problem;
+use super::request::Asked;
 #[cfg(test)]
 use super::tokens::TokenRoleSchema;
 use super::view::ListView;
 use crate::problem::HttpProblem;
 use crate::query::{QueryParams, parse_page_request};
-use axum::extract::State;
-use axum::{Extension, Json};
+use axum::Json;
 use recado_domain::Timestamp;
-use recado_domain::access::{Caller, TokenRole};
+use recado_domain::access::TokenRole;
 use recado_domain::audit::{AuditAction, AuditEntry};
 use recado_domain::ids::{CorrelationId, Nonce, TenantId, TokenName};
 use recado_pipeline::audit;
@@ -143,8 +142,7 @@ impl From<AuditEntry> for AuditEntryView {
     responses((status = 200, body = ListView<AuditEntryView>, description = "A page of entries"))
 ))]
 pub(super) async fn get_audit(
-    State(api): State<Api>,
-    Extension(caller): Extension<Caller>,
+    Asked(api, caller): Asked,
     QueryParams(wanted): QueryParams<AuditQuery>,
 ) -> Result<Json<ListView<AuditEntryView>>, HttpProblem> {
     let page = parse_page_request(wanted.limit, wanted.cursor)?;

@@ -3,12 +3,12 @@
 use super::context::Api;
 #[cfg(test)]
 use super::problem_answers::{Conflict, NotFound};
+use super::request::Asked;
 use super::tenant_query::{TenantPageQuery, TenantQuery};
 use super::view::ListView;
 use crate::problem::HttpProblem;
 use crate::query::{PathParam, QueryParams, parse_page_request};
-use axum::extract::State;
-use axum::{Extension, Json};
+use axum::Json;
 use recado_domain::Timestamp;
 use recado_domain::access::Caller;
 use recado_domain::ids::{BatchId, TenantId};
@@ -158,8 +158,7 @@ impl From<BatchProgress> for BatchProgressView {
     responses((status = 200, body = ListView<BatchView>, description = "A page of batches"), NotFound)
 ))]
 pub(super) async fn list_batches(
-    State(api): State<Api>,
-    Extension(caller): Extension<Caller>,
+    Asked(api, caller): Asked,
     QueryParams(wanted): QueryParams<TenantPageQuery>,
 ) -> Result<Json<ListView<BatchView>>, HttpProblem> {
     let page = parse_page_request(wanted.limit, wanted.cursor)?;
@@ -176,8 +175,7 @@ pub(super) async fn list_batches(
     responses((status = 200, body = BatchProgressView, description = "The batch"), NotFound)
 ))]
 pub(super) async fn get_batch(
-    State(api): State<Api>,
-    Extension(caller): Extension<Caller>,
+    Asked(api, caller): Asked,
     PathParam(id): PathParam<String>,
     QueryParams(wanted): QueryParams<TenantQuery>,
 ) -> Result<Json<BatchProgressView>, HttpProblem> {
@@ -241,8 +239,7 @@ impl From<ListedRecipient> for BatchRecipientView {
     responses((status = 200, body = ListView<BatchRecipientView>, description = "A page of recipients"), NotFound)
 ))]
 pub(super) async fn list_batch_recipients(
-    State(api): State<Api>,
-    Extension(caller): Extension<Caller>,
+    Asked(api, caller): Asked,
     PathParam(id): PathParam<String>,
     QueryParams(wanted): QueryParams<BatchRecipientsQuery>,
 ) -> Result<Json<ListView<BatchRecipientView>>, HttpProblem> {
@@ -273,8 +270,7 @@ fn parse_statuses(text: Option<&str>) -> Result<Vec<RecipientStatus>, HttpProble
     responses((status = 200, body = BatchView, description = "The batch"), NotFound, Conflict)
 ))]
 pub(super) async fn pause_batch(
-    State(api): State<Api>,
-    Extension(caller): Extension<Caller>,
+    Asked(api, caller): Asked,
     PathParam(id): PathParam<String>,
     QueryParams(wanted): QueryParams<TenantQuery>,
 ) -> Result<Json<BatchView>, HttpProblem> {
@@ -290,8 +286,7 @@ pub(super) async fn pause_batch(
     responses((status = 200, body = BatchView, description = "The batch"), NotFound, Conflict)
 ))]
 pub(super) async fn resume_batch(
-    State(api): State<Api>,
-    Extension(caller): Extension<Caller>,
+    Asked(api, caller): Asked,
     PathParam(id): PathParam<String>,
     QueryParams(wanted): QueryParams<TenantQuery>,
 ) -> Result<Json<BatchView>, HttpProblem> {
@@ -307,8 +302,7 @@ pub(super) async fn resume_batch(
     responses((status = 200, body = BatchView, description = "The batch"), NotFound, Conflict)
 ))]
 pub(super) async fn cancel_batch(
-    State(api): State<Api>,
-    Extension(caller): Extension<Caller>,
+    Asked(api, caller): Asked,
     PathParam(id): PathParam<String>,
     QueryParams(wanted): QueryParams<TenantQuery>,
 ) -> Result<Json<BatchView>, HttpProblem> {

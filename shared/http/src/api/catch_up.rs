@@ -1,16 +1,13 @@
 //! `POST /v1/instances/{id}/catch-up`: fetches messages whose webhooks were lost.
 
-use super::context::{Api, BODY_MAX};
 #[cfg(test)]
 use super::problem_answers::{BadGateway, Conflict, NotFound};
+use super::request::{Asked, RequestBody};
 use crate::problem::HttpProblem;
-use crate::query::{PathParam, parse_optional_body, read_body};
-use axum::body::Body;
-use axum::extract::State;
-use axum::http::{HeaderMap, StatusCode};
+use crate::query::PathParam;
+use axum::http::StatusCode;
 use axum::{Extension, Json};
 use recado_domain::Timestamp;
-use recado_domain::access::Caller;
 use recado_domain::ids::{CorrelationId, InstanceId};
 use recado_pipeline::catch_up::{self, CatchUpError, CatchUpReport};
 use recado_pipeline::ports::HistoryError;
@@ -46,16 +43,13 @@ struct CatchUpRequest {
     )
 ))]
 pub(super) async fn post_catch_up(
-    State(api): State<Api>,
-    Extension(caller): Extension<Caller>,
+    Asked(api, caller): Asked,
     PathParam(id): PathParam<String>,
     Extension(correlation): Extension<CorrelationId>,
-    headers: HeaderMap,
-    body: Body,
+    body: RequestBody,
 ) -> Result<Json<CatchUpReport>, HttpProblem> {
     let instance = InstanceId::parse(&id).map_err(|_| HttpProblem::not_found("there is no such instance"))?;
-    let body = read_body(&headers, body, BODY_MAX).await?;
-    let wanted: CatchUpRequest = parse_optional_body(&body)?;
+    let wanted: CatchUpRequest = body.parse_optional().await?;
     let (deps, since) = (&api.deps, wanted.since);
     let done = if wanted.dry_run {
         Box::pin(catch_up::preview_catch_up(

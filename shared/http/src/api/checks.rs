@@ -1,14 +1,12 @@
 //! `GET /v1/checks`: the checks that the installation makes with its own keys.
 
-use super::context::Api;
 #[cfg(test)]
 use super::problem_answers::NotFound;
+use super::request::Asked;
 use crate::problem::HttpProblem;
 use crate::query::QueryParams;
-use axum::extract::State;
-use axum::{Extension, Json};
+use axum::Json;
 use recado_domain::Timestamp;
-use recado_domain::access::Caller;
 use recado_domain::alert::MissingSecret;
 use recado_domain::ids::{AgentId, InstanceId, ToolId};
 use recado_pipeline::ports::{ConnectionAnswer, CredentialState, DiskSpace, LlmError, ToolFailure};
@@ -309,8 +307,7 @@ impl From<SelfCheck> for ChecksView {
     responses((status = 200, body = ChecksView, description = "The results"), NotFound)
 ))]
 pub(super) async fn get_checks(
-    State(api): State<Api>,
-    Extension(caller): Extension<Caller>,
+    Asked(api, caller): Asked,
     QueryParams(wanted): QueryParams<ChecksQuery>,
 ) -> Result<Json<ChecksView>, HttpProblem> {
     let found = check_installation(

@@ -1,15 +1,12 @@
 //! `/v1/contacts`: finds, exports and erases a contact. The contact stands in the body, because paths and queries of
 //! requests are written to logs.
 
-use super::context::{Api, BODY_MAX};
 #[cfg(test)]
 use super::problem_answers::{NotFound, Unprocessable};
+use super::request::{Asked, RequestBody};
 use crate::problem::HttpProblem;
-use crate::query::{parse_json_body, read_body};
-use axum::body::Body;
-use axum::extract::State;
-use axum::http::{HeaderMap, StatusCode};
-use axum::{Extension, Json};
+use axum::Json;
+use axum::http::StatusCode;
 use recado_domain::Timestamp;
 use recado_domain::access::Caller;
 use recado_domain::conversation::ConversationStatus;
@@ -147,12 +144,10 @@ impl From<FoundConversation> for ContactConversationView {
     responses((status = 200, body = ContactsView, description = "The contact on each instance"), NotFound, Unprocessable)
 ))]
 pub(super) async fn post_find(
-    State(api): State<Api>,
-    Extension(caller): Extension<Caller>,
-    headers: HeaderMap,
-    body: Body,
+    Asked(api, caller): Asked,
+    body: RequestBody,
 ) -> Result<Json<ContactsView>, HttpProblem> {
-    let query = read_query(&caller, &headers, body).await?;
+    let query = read_query(&caller, body).await?;
     let found = contacts::find_contact(&api.deps, &caller, &query).await?;
     Ok(Json(ContactsView {
         items: found.contacts.into_iter().map(FoundContactView::from).collect(),
@@ -270,12 +265,10 @@ impl TryFrom<ContactExport> for ContactExportView {
     responses((status = 200, body = ContactExportView, description = "The export"), NotFound, Unprocessable)
 ))]
 pub(super) async fn post_export(
-    State(api): State<Api>,
-    Extension(caller): Extension<Caller>,
-    headers: HeaderMap,
-    body: Body,
+    Asked(api, caller): Asked,
+    body: RequestBody,
 ) -> Result<Json<ContactExportView>, HttpProblem> {
-    let request: ExportRequest = parse_json_body(&read_body(&headers, body, BODY_MAX).await?)?;
+    let request: ExportRequest = body.parse().await?;
     let query = make_query(&caller, request.tenant, request.contact, request.instance)?;
     let after = request.cursor.as_deref().map(|cursor| {
         ExportCursor::parse(cursor)
@@ -332,20 +325,18 @@ impl From<EraseReport> for ErasureView {
     responses((status = 200, body = ErasureView, description = "What was erased"), NotFound, Unprocessable)
 ))]
 pub(super) async fn post_erase(
-    State(api): State<Api>,
-    Extension(caller): Extension<Caller>,
-    headers: HeaderMap,
-    body: Body,
+    Asked(api, caller): Asked,
+    body: RequestBody,
 ) -> Result<Json<ErasureView>, HttpProblem> {
-    let query = read_query(&caller, &headers, body).await?;
+    let query = read_query(&caller, body).await?;
     Ok(Json(
         contacts::erase_contact(&api.deps, &caller, &query).await?.into(),
     ))
 }
 
 /// Reads whom the request is about. A tenant outside the caller's scope counts as unknown.
-async fn read_query(caller: &Caller, headers: &HeaderMap, body: Body) -> Result<ContactQuery, HttpProblem> {
-    let request: ContactRequest = parse_json_body(&read_body(headers, body, BODY_MAX).await?)?;
+async fn read_query(caller: &Caller, body: RequestBody) -> Result<ContactQuery, HttpProblem> {
+    let request: ContactRequest = body.parse().await?;
     make_query(caller, request.tenant, request.contact, request.instance)
 }
 

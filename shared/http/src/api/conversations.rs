@@ -1,18 +1,16 @@
 //! `/v1/conversations`: lists, shows and changes conversations.
 
-use super::context::{Api, BODY_MAX};
+use super::context::Api;
 use super::error_mapping::list_problem;
 #[cfg(test)]
 use super::problem_answers::{Conflict, NotFound, NotImplemented};
+use super::request::{Asked, RequestBody};
 use super::view::ConversationView;
 use crate::problem::HttpProblem;
-use crate::query::{PathParam, QueryParams, encode_cursor, parse_json_body, parse_page_request, read_body};
-use axum::body::Body;
-use axum::extract::State;
-use axum::http::{HeaderMap, StatusCode};
+use crate::query::{PathParam, QueryParams, encode_cursor, parse_page_request};
+use axum::http::StatusCode;
 use axum::{Extension, Json};
 use recado_domain::Timestamp;
-use recado_domain::access::Caller;
 use recado_domain::conversation::{Conversation, ConversationLabel, ConversationMode, ConversationStatus};
 use recado_domain::ids::{ConversationId, CorrelationId, InstanceId, Ordinal};
 use recado_pipeline::operate;
@@ -71,8 +69,7 @@ pub(super) struct ConversationListView {
     responses((status = 200, body = ConversationListView, description = "A page of conversations"), NotImplemented)
 ))]
 pub(super) async fn list_conversations(
-    State(api): State<Api>,
-    Extension(caller): Extension<Caller>,
+    Asked(api, caller): Asked,
     QueryParams(wanted): QueryParams<ConversationQuery>,
 ) -> Result<Json<ConversationListView>, HttpProblem> {
     let page = parse_page_request(wanted.limit, wanted.cursor)?;
@@ -141,8 +138,7 @@ fn refuse_search() -> HttpProblem {
     responses((status = 200, body = ConversationView, description = "The conversation"), NotFound)
 ))]
 pub(super) async fn get_conversation(
-    State(api): State<Api>,
-    Extension(caller): Extension<Caller>,
+    Asked(api, caller): Asked,
     PathParam(id): PathParam<String>,
 ) -> Result<Json<ConversationView>, HttpProblem> {
     let found = operate::find_conversation(&api.deps, &caller, &parse_conversation_id(&id)?).await?;
@@ -184,15 +180,13 @@ struct ConversationChange {
     responses((status = 200, body = ConversationView, description = "The changed conversation"), NotFound, Conflict)
 ))]
 pub(super) async fn patch_conversation(
-    State(api): State<Api>,
-    Extension(caller): Extension<Caller>,
+    Asked(api, caller): Asked,
     PathParam(id): PathParam<String>,
     Extension(correlation): Extension<CorrelationId>,
-    headers: HeaderMap,
-    body: Body,
+    body: RequestBody,
 ) -> Result<Json<ConversationView>, HttpProblem> {
     let id = parse_conversation_id(&id)?;
-    let change: ConversationChange = parse_json_body(&read_body(&headers, body, BODY_MAX).await?)?;
+    let change: ConversationChange = body.parse().await?;
     let resolve = match (change.mode, change.status) {
         (_, Some(ConversationStatus::Active)) => {
             return Err(HttpProblem::bad_request("status can only be set to `resolved`"));

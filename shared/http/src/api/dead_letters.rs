@@ -2,17 +2,15 @@
 
 pub(super) mod mutations;
 
-use super::context::Api;
 use super::error_mapping::list_problem;
 #[cfg(test)]
 use super::problem_answers::NotFound;
+use super::request::Asked;
 use super::view::{DeadLetterView, ListView};
 use crate::problem::HttpProblem;
 use crate::query::{PathParam, QueryParams, parse_page_request};
-use axum::extract::State;
-use axum::{Extension, Json};
+use axum::Json;
 use recado_domain::Timestamp;
-use recado_domain::access::Caller;
 use recado_domain::dead_letter::QueueName;
 use recado_domain::ids::{CorrelationId, InstanceId};
 use recado_domain::reason::Reason;
@@ -57,8 +55,7 @@ pub(super) struct DeadLetterQuery {
     responses((status = 200, body = ListView<DeadLetterView>, description = "A page of dead letters"))
 ))]
 pub(super) async fn list_dead_letters(
-    State(api): State<Api>,
-    Extension(caller): Extension<Caller>,
+    Asked(api, caller): Asked,
     QueryParams(wanted): QueryParams<DeadLetterQuery>,
 ) -> Result<Json<ListView<DeadLetterView>>, HttpProblem> {
     let page = parse_page_request(wanted.limit, wanted.cursor)?;
@@ -94,8 +91,7 @@ pub(super) struct DeadLetterDetail {
     responses((status = 200, body = DeadLetterDetail, description = "The dead letter"), NotFound)
 ))]
 pub(super) async fn get_dead_letter(
-    State(api): State<Api>,
-    Extension(caller): Extension<Caller>,
+    Asked(api, caller): Asked,
     PathParam(id): PathParam<String>,
 ) -> Result<Json<DeadLetterDetail>, HttpProblem> {
     let DeadLetterWithPayload { dead_letter, payload } =
@@ -167,8 +163,7 @@ impl From<DeadLetterWithPayload> for DlqMessage {
     responses((status = 200, body = DlqView, description = "The dead letters"))
 ))]
 pub(super) async fn get_dlq_health(
-    State(api): State<Api>,
-    Extension(caller): Extension<Caller>,
+    Asked(api, caller): Asked,
     QueryParams(DlqQuery { instance }): QueryParams<DlqQuery>,
 ) -> Result<Json<DlqView>, HttpProblem> {
     let dlq_depth = dead_letters::count_dead_letters(&api.deps, &caller, instance.as_ref()).await?;

@@ -1,17 +1,13 @@
 //! `/v1/conversations/{id}/effects`: what an agent's tools did for a contact.
 
-use super::context::{Api, BODY_MAX};
 use super::conversations::parse_conversation_id;
 #[cfg(test)]
 use super::problem_answers::{Conflict, NotFound};
+use super::request::{Asked, RequestBody};
 use crate::problem::HttpProblem;
-use crate::query::{PathParam, parse_json_body, read_body};
-use axum::body::Body;
-use axum::extract::State;
-use axum::http::HeaderMap;
+use crate::query::PathParam;
 use axum::{Extension, Json};
 use recado_domain::Timestamp;
-use recado_domain::access::Caller;
 use recado_domain::effects::{EffectEntry, EffectState};
 use recado_domain::ids::{ConversationId, CorrelationId};
 use recado_pipeline::operate::{self, EffectDecision};
@@ -136,8 +132,7 @@ impl From<DecidedState> for EffectDecision {
     responses((status = 200, body = EffectsView, description = "The effects"), NotFound)
 ))]
 pub(super) async fn list_effects(
-    State(api): State<Api>,
-    Extension(caller): Extension<Caller>,
+    Asked(api, caller): Asked,
     PathParam(id): PathParam<String>,
 ) -> Result<Json<EffectsView>, HttpProblem> {
     let found = operate::list_effects(&api.deps, &caller, &parse_conversation_id(&id)?).await?;
@@ -158,15 +153,13 @@ pub(super) async fn list_effects(
     responses((status = 200, body = EffectView, description = "The effect"), NotFound, Conflict)
 ))]
 pub(super) async fn post_effect(
-    State(api): State<Api>,
-    Extension(caller): Extension<Caller>,
+    Asked(api, caller): Asked,
     PathParam((id, number)): PathParam<(String, u64)>,
     Extension(correlation): Extension<CorrelationId>,
-    headers: HeaderMap,
-    body: Body,
+    body: RequestBody,
 ) -> Result<Json<EffectView>, HttpProblem> {
     let id = parse_conversation_id(&id)?;
-    let change: EffectChange = parse_json_body(&read_body(&headers, body, BODY_MAX).await?)?;
+    let change: EffectChange = body.parse().await?;
     let of = (&id, number);
     let decided = operate::decide_effect(&api.deps, &caller, of, change.state.into(), &correlation).await?;
     Ok(Json(decided.into()))

@@ -10,13 +10,11 @@ pub(super) use stream::get_event_stream;
 pub(super) use tickets::__path_post_push_ticket;
 pub(super) use tickets::post_push_ticket;
 
-use super::context::Api;
 use super::error_mapping::list_problem;
+use super::request::Asked;
 use crate::problem::HttpProblem;
 use crate::query::{QueryParams, parse_page_request};
-use axum::extract::State;
-use axum::{Extension, Json};
-use recado_domain::access::Caller;
+use axum::Json;
 use recado_domain::ids::TenantId;
 use recado_domain::published_event::{EventCursor, KindFilter, PublishedEvent};
 use recado_pipeline::ports::{LogPlace, LoggedEvent};
@@ -109,8 +107,7 @@ fn parse_kinds(kinds: Option<&str>) -> Result<Vec<KindFilter>, HttpProblem> {
     responses((status = 200, body = EventsView, description = "A page of events"))
 ))]
 pub(super) async fn get_events(
-    State(api): State<Api>,
-    Extension(caller): Extension<Caller>,
+    Asked(api, caller): Asked,
     QueryParams(wanted): QueryParams<EventsQuery>,
 ) -> Result<Json<EventsView>, HttpProblem> {
     let query = EventQuery {

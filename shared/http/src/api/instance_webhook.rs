@@ -1,14 +1,12 @@
 //! `/v1/instances/{id}/webhook`: shows what is to be set up at an instance's provider.
 
 use super::config::{WebhookSetupView, WebhookSetups};
-use super::context::Api;
 #[cfg(test)]
 use super::problem_answers::NotFound;
+use super::request::Asked;
 use crate::problem::HttpProblem;
 use crate::query::PathParam;
-use axum::extract::State;
-use axum::{Extension, Json};
-use recado_domain::access::Caller;
+use axum::Json;
 use recado_domain::config::Instance;
 use recado_pipeline::audit;
 use recado_pipeline::configure;
@@ -25,8 +23,7 @@ use recado_pipeline::configure;
     )
 ))]
 pub(super) async fn get_instance_webhook(
-    State(api): State<Api>,
-    Extension(caller): Extension<Caller>,
+    Asked(api, caller): Asked,
     PathParam(id): PathParam<String>,
 ) -> Result<Json<WebhookSetupView>, HttpProblem> {
     let instance: Instance = configure::find_entry(&api.deps, &caller, &id).await?;

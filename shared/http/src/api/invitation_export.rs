@@ -1,17 +1,14 @@
 //! `GET /deliver/export`: the log of deliveries of a month, as a file.
 
-use super::context::Api;
 use super::invitation_log::InvitationStatusView;
 use super::invitations::{parse_occasion, parse_template};
 #[cfg(test)]
 use super::problem_answers::{NotFound, Unprocessable};
+use super::request::Asked;
 use crate::problem::HttpProblem;
 use crate::query::{QueryParams, encode_cursor, parse_page_request};
-use axum::Extension;
-use axum::extract::State;
 use axum::http::{HeaderName, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use recado_domain::access::Caller;
 use recado_domain::ids::TenantId;
 use recado_domain::invitations::{InvitationStatus, LogMonth};
 use recado_pipeline::deliver::{self, LogFilter};
@@ -95,8 +92,7 @@ const STATUS_COLUMNS: [&str; 5] = ["sent", "delivered", "read", "failed", "cance
     )
 ))]
 pub(super) async fn export_invitations(
-    State(api): State<Api>,
-    Extension(caller): Extension<Caller>,
+    Asked(api, caller): Asked,
     QueryParams(wanted): QueryParams<ExportQuery>,
 ) -> Result<Response, HttpProblem> {
     let filter = LogFilter {

@@ -1,17 +1,15 @@
 //! `GET /deliver/{id}/status` and `GET /wa/session/{phone}`: what became of invitations, and the sessions of contacts.
 
-use super::context::Api;
 use super::invitations::parse_occasion;
 #[cfg(test)]
 use super::problem_answers::{NotFound, Unprocessable};
+use super::request::Asked;
 use super::tenant_query::{TenantPageQuery, TenantQuery};
 use super::view::ListView;
 use crate::problem::HttpProblem;
 use crate::query::{PathParam, QueryParams, parse_page_request};
-use axum::extract::State;
-use axum::{Extension, Json};
+use axum::Json;
 use recado_domain::Timestamp;
-use recado_domain::access::Caller;
 use recado_domain::email::EmailState;
 use recado_domain::ids::{ConversationId, InstanceId, MessageId, TenantId};
 use recado_domain::invitations::InvitationState;
@@ -138,8 +136,7 @@ fn is_simulated(message: &Message) -> bool {
     responses((status = 200, body = InvitationStatusView, description = "The status"), NotFound)
 ))]
 pub(super) async fn get_invitation_status(
-    State(api): State<Api>,
-    Extension(caller): Extension<Caller>,
+    Asked(api, caller): Asked,
     PathParam(id): PathParam<String>,
     QueryParams(wanted): QueryParams<TenantQuery>,
 ) -> Result<Json<InvitationStatusView>, HttpProblem> {
@@ -156,8 +153,7 @@ pub(super) async fn get_invitation_status(
     responses((status = 200, body = ListView<InvitationStatusView>, description = "A page of invitations"), NotFound)
 ))]
 pub(super) async fn list_invitations(
-    State(api): State<Api>,
-    Extension(caller): Extension<Caller>,
+    Asked(api, caller): Asked,
     PathParam(id): PathParam<String>,
     QueryParams(wanted): QueryParams<TenantPageQuery>,
 ) -> Result<Json<ListView<InvitationStatusView>>, HttpProblem> {
@@ -223,8 +219,7 @@ pub(super) struct SessionDetailView {
     responses((status = 200, body = SessionDetailView, description = "The session"), NotFound, Unprocessable)
 ))]
 pub(super) async fn get_session(
-    State(api): State<Api>,
-    Extension(caller): Extension<Caller>,
+    Asked(api, caller): Asked,
     PathParam(phone): PathParam<String>,
     QueryParams(wanted): QueryParams<SessionQuery>,
 ) -> Result<Json<SessionDetailView>, HttpProblem> {

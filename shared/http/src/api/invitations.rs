@@ -2,17 +2,16 @@
 //!
 //! Their names of fields are those of an earlier service, so that its clients go on working.
 
-use super::context::{Api, BODY_MAX};
+use super::context::Api;
 #[cfg(test)]
 use super::messages::IdempotencyHeader;
 use super::messages::parse_idempotency_key;
 #[cfg(test)]
 use super::problem_answers::{Conflict, NotFound, Unprocessable};
+use super::request::{Asked, RequestBody};
 use crate::problem::HttpProblem;
-use crate::query::{PathParam, parse_json_body, read_body};
-use axum::body::Body;
-use axum::extract::State;
-use axum::http::{HeaderMap, StatusCode};
+use crate::query::{PathParam, parse_json_body};
+use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
 use recado_domain::Timestamp;
@@ -218,13 +217,12 @@ pub(super) enum TakenView {
     )
 ))]
 pub(super) async fn post_invitation(
-    State(api): State<Api>,
-    Extension(caller): Extension<Caller>,
+    Asked(api, caller): Asked,
     Extension(correlation): Extension<CorrelationId>,
-    headers: HeaderMap,
-    body: Body,
+    body: RequestBody,
 ) -> Result<Response, HttpProblem> {
-    let wanted: InvitationSendRequest = parse_json_body(&read_body(&headers, body, BATCH_BODY_MAX).await?)?;
+    let key = parse_idempotency_key(&body.headers);
+    let wanted: InvitationSendRequest = parse_json_body(&body.read(BATCH_BODY_MAX).await?)?;
     let guest = match (wanted.guest_id, wanted.phone, wanted.guest_ids) {
         (Some(id), None, None) => NamedGuest::Id(parse_guest_id(&id)?),
         (Some(id), Some(phone), None) => NamedGuest::IdOfPhone(parse_guest_id(&id)?, phone),
@@ -242,7 +240,7 @@ pub(super) async fn post_invitation(
                 variables: wanted.variables,
                 metadata: parse_metadata(wanted.metadata.as_ref())?,
                 send_at: parse_send_time(wanted.send_at.as_deref())?,
-                key: parse_idempotency_key(&headers)?,
+                key: key?,
                 correlation,
             };
             return send_batch(&api, &caller, request).await;
@@ -262,7 +260,7 @@ pub(super) async fn post_invitation(
         variables: wanted.variables,
         metadata: parse_metadata(wanted.metadata.as_ref())?,
         send_at: parse_send_time(wanted.send_at.as_deref())?,
-        key: parse_idempotency_key(&headers)?,
+        key: key?,
         correlation,
     };
     send(&api, &caller, request).await
@@ -298,14 +296,13 @@ async fn send_batch(api: &Api, caller: &Caller, request: BatchRequest) -> Result
     )
 ))]
 pub(super) async fn post_guest_invitation(
-    State(api): State<Api>,
-    Extension(caller): Extension<Caller>,
+    Asked(api, caller): Asked,
     PathParam((event, guest)): PathParam<(String, String)>,
     Extension(correlation): Extension<CorrelationId>,
-    headers: HeaderMap,
-    body: Body,
+    body: RequestBody,
 ) -> Result<Response, HttpProblem> {
-    let wanted: GuestSendRequest = parse_json_body(&read_body(&headers, body, BODY_MAX).await?)?;
+    let key = parse_idempotency_key(&body.headers);
+    let wanted: GuestSendRequest = body.parse().await?;
     let request = InvitationRequest {
         tenant: parse_tenant(wanted.tenant.as_deref())?,
         occasion: parse_occasion(&event)?,
@@ -315,7 +312,7 @@ pub(super) async fn post_guest_invitation(
         variables: wanted.variables,
         metadata: parse_metadata(wanted.metadata.as_ref())?,
         send_at: parse_send_time(wanted.send_at.as_deref())?,
-        key: parse_idempotency_key(&headers)?,
+        key: key?,
         correlation,
     };
     send(&api, &caller, request).await

@@ -1,17 +1,13 @@
 //! `/v1/agents/{id}/knowledge`: the documents that an agent answers from.
 
-use super::context::{Api, BODY_MAX};
 #[cfg(test)]
 use super::problem_answers::{NotFound, TooManyRequests, Unprocessable};
+use super::request::{Asked, RequestBody};
 use crate::problem::HttpProblem;
-use crate::query::{PathParam, QueryParams, parse_json_body, read_body};
-use axum::body::Body;
-use axum::extract::State;
-use axum::http::header::CONTENT_TYPE;
-use axum::http::{HeaderMap, StatusCode};
-use axum::{Extension, Json};
+use crate::query::{PathParam, QueryParams};
+use axum::Json;
+use axum::http::StatusCode;
 use recado_domain::Timestamp;
-use recado_domain::access::Caller;
 use recado_domain::ids::AgentId;
 use recado_domain::knowledge::{KnowledgeBlock, KnowledgeSource, SourceId, VectorGap};
 use recado_pipeline::knowledge::{
@@ -107,8 +103,7 @@ impl From<VectorState> for VectorsView {
     responses((status = 200, body = KnowledgeView, description = "The knowledge of the agent"), NotFound)
 ))]
 pub(super) async fn list_knowledge(
-    State(api): State<Api>,
-    Extension(caller): Extension<Caller>,
+    Asked(api, caller): Asked,
     PathParam(id): PathParam<String>,
 ) -> Result<Json<KnowledgeView>, HttpProblem> {
     let found = knowledge::list_sources(&api.deps, &caller, &parse_agent_id(&id)?).await?;
@@ -179,25 +174,18 @@ impl From<AddedSource> for AddedSourceView {
     )
 ))]
 pub(super) async fn post_knowledge(
-    State(api): State<Api>,
-    Extension(caller): Extension<Caller>,
+    Asked(api, caller): Asked,
     PathParam(id): PathParam<String>,
     QueryParams(about): QueryParams<DocumentQuery>,
-    headers: HeaderMap,
-    body: Body,
+    body: RequestBody,
 ) -> Result<Json<AddedSourceView>, HttpProblem> {
     let document = NewDocument {
         title: about.title,
-        content_type: find_content_type(&headers),
-        bytes: read_body(&headers, body, DOCUMENT_MAX).await?.to_vec(),
+        content_type: body.content_type().map(str::to_owned),
+        bytes: body.read(DOCUMENT_MAX).await?.to_vec(),
     };
     let added = knowledge::add_source(&api.deps, &caller, &parse_agent_id(&id)?, document).await?;
     Ok(Json(added.into()))
-}
-
-/// Returns the type that a request names.
-fn find_content_type(headers: &HeaderMap) -> Option<String> {
-    Some(headers.get(CONTENT_TYPE)?.to_str().ok()?.to_owned())
 }
 
 /// A block of a source.
@@ -239,8 +227,7 @@ pub(super) struct WholeSourceView {
     responses((status = 200, body = WholeSourceView, description = "The source"), NotFound)
 ))]
 pub(super) async fn get_knowledge_source(
-    State(api): State<Api>,
-    Extension(caller): Extension<Caller>,
+    Asked(api, caller): Asked,
     PathParam((id, source)): PathParam<(String, String)>,
 ) -> Result<Json<WholeSourceView>, HttpProblem> {
     let (agent, source) = (parse_agent_id(&id)?, parse_source_id(&source)?);
@@ -263,8 +250,7 @@ pub(super) async fn get_knowledge_source(
     responses((status = 204, description = "The source is removed"), NotFound)
 ))]
 pub(super) async fn delete_knowledge_source(
-    State(api): State<Api>,
-    Extension(caller): Extension<Caller>,
+    Asked(api, caller): Asked,
     PathParam((id, source)): PathParam<(String, String)>,
 ) -> Result<StatusCode, HttpProblem> {
     let (agent, source) = (parse_agent_id(&id)?, parse_source_id(&source)?);
@@ -294,13 +280,11 @@ struct VectorRequest {
     responses((status = 200, body = VectorsView, description = "The vectors of all blocks"), NotFound)
 ))]
 pub(super) async fn post_knowledge_vectors(
-    State(api): State<Api>,
-    Extension(caller): Extension<Caller>,
+    Asked(api, caller): Asked,
     PathParam(id): PathParam<String>,
-    headers: HeaderMap,
-    body: Body,
+    body: RequestBody,
 ) -> Result<Json<VectorsView>, HttpProblem> {
-    let wanted: VectorRequest = parse_json_body(&read_body(&headers, body, BODY_MAX).await?)?;
+    let wanted: VectorRequest = body.parse().await?;
     let agent = parse_agent_id(&id)?;
     let state = knowledge::embed_knowledge(&api.deps, &caller, &agent, wanted.again).await?;
     Ok(Json(state.into()))

@@ -1,16 +1,12 @@
 //! `POST /v1/agents/{id}/knowledge/pages`: web pages that become documents of an agent.
 
-use super::context::{Api, BODY_MAX};
 use super::knowledge::{AddedSourceView, parse_agent_id};
 #[cfg(test)]
 use super::problem_answers::NotFound;
+use super::request::{Asked, RequestBody};
 use crate::problem::HttpProblem;
-use crate::query::{PathParam, parse_json_body, read_body};
-use axum::body::Body;
-use axum::extract::State;
-use axum::http::HeaderMap;
-use axum::{Extension, Json};
-use recado_domain::access::Caller;
+use crate::query::PathParam;
+use axum::Json;
 use recado_pipeline::knowledge::{self, PAGES_MAX, PageOutcome};
 use serde::{Deserialize, Serialize};
 
@@ -71,13 +67,11 @@ impl From<PageOutcome> for PageView {
     responses((status = 200, body = PagesView, description = "What became of each page"), NotFound)
 ))]
 pub(super) async fn post_knowledge_pages(
-    State(api): State<Api>,
-    Extension(caller): Extension<Caller>,
+    Asked(api, caller): Asked,
     PathParam(id): PathParam<String>,
-    headers: HeaderMap,
-    body: Body,
+    body: RequestBody,
 ) -> Result<Json<PagesView>, HttpProblem> {
-    let wanted: PagesRequest = parse_json_body(&read_body(&headers, body, BODY_MAX).await?)?;
+    let wanted: PagesRequest = body.parse().await?;
     if !(1..=PAGES_MAX).contains(&wanted.urls.len()) {
         return Err(HttpProblem::bad_request(format!(
             "urls must hold 1 to {PAGES_MAX} addresses"

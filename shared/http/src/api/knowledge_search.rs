@@ -1,16 +1,12 @@
 //! `POST /v1/agents/{id}/knowledge/search`: the blocks that answer a question best.
 
-use super::context::{Api, BODY_MAX};
 use super::knowledge::parse_agent_id;
 #[cfg(test)]
 use super::problem_answers::NotFound;
+use super::request::{Asked, RequestBody};
 use crate::problem::HttpProblem;
-use crate::query::{PathParam, parse_json_body, read_body};
-use axum::body::Body;
-use axum::extract::State;
-use axum::http::HeaderMap;
-use axum::{Extension, Json};
-use recado_domain::access::Caller;
+use crate::query::PathParam;
+use axum::Json;
 use recado_domain::knowledge::{FoundBlock, VectorGap};
 use recado_pipeline::knowledge::{self, FOUND_MAX};
 use serde::{Deserialize, Serialize};
@@ -87,13 +83,11 @@ impl From<FoundBlock> for FoundBlockView {
     responses((status = 200, body = SearchView, description = "What was found"), NotFound)
 ))]
 pub(super) async fn post_knowledge_search(
-    State(api): State<Api>,
-    Extension(caller): Extension<Caller>,
+    Asked(api, caller): Asked,
     PathParam(id): PathParam<String>,
-    headers: HeaderMap,
-    body: Body,
+    body: RequestBody,
 ) -> Result<Json<SearchView>, HttpProblem> {
-    let wanted: SearchRequest = parse_json_body(&read_body(&headers, body, BODY_MAX).await?)?;
+    let wanted: SearchRequest = body.parse().await?;
     let limit = wanted.limit.unwrap_or(FOUND_DEFAULT);
     if !(1..=FOUND_MAX).contains(&limit) {
         return Err(HttpProblem::bad_request(format!(

@@ -4,14 +4,14 @@ use super::context::Api;
 use super::messages::parse_message_id;
 #[cfg(test)]
 use super::problem_answers::{BadRequest, NotFound};
+use super::request::{Asked, RequestBody};
 use crate::problem::HttpProblem;
-use crate::query::{PathParam, QueryParams, read_body};
+use crate::query::{PathParam, QueryParams};
+use axum::Json;
 use axum::body::Body;
 use axum::extract::State;
-use axum::http::{HeaderMap, StatusCode, header};
+use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Redirect, Response};
-use axum::{Extension, Json};
-use recado_domain::access::Caller;
 use recado_domain::content::{Content, Media, MediaKind};
 use recado_domain::ids::InstanceId;
 use recado_domain::outgoing::{OutgoingError, UPLOAD_PREFIX};
@@ -56,35 +56,33 @@ pub(super) struct UploadView {
     responses((status = 201, body = UploadView, description = "The file is stored"), NotFound)
 ))]
 pub(super) async fn post_media(
-    State(api): State<Api>,
-    Extension(caller): Extension<Caller>,
+    Asked(api, caller): Asked,
     PathParam(id): PathParam<String>,
     QueryParams(about): QueryParams<UploadQuery>,
-    headers: HeaderMap,
-    body: Body,
+    body: RequestBody,
 ) -> Result<(StatusCode, Json<UploadView>), HttpProblem> {
     let no_instance = || HttpProblem::not_found("there is no such instance");
     let instance = InstanceId::parse(&id).map_err(|_| no_instance())?;
-    let mime_type = headers
-        .get(header::CONTENT_TYPE)
-        .and_then(|value| value.to_str().ok())
+    let mime_type = body
+        .content_type()
         .map(str::trim)
         .filter(|value| !value.starts_with("multipart/"))
-        .ok_or_else(|| HttpProblem::bad_request("Content-Type must be the file's MIME type"))?;
-    check_file_metadata(mime_type, about.file_name.as_deref())
+        .ok_or_else(|| HttpProblem::bad_request("Content-Type must be the file's MIME type"))?
+        .to_owned();
+    check_file_metadata(&mime_type, about.file_name.as_deref())
         .map_err(|error| HttpProblem::bad_request(error.to_string()))?;
     let deps = &api.deps;
-    let bytes = read_body(&headers, body, FILE_MAX).await?;
+    let bytes = body.read(FILE_MAX).await?;
     if bytes.is_empty() {
         return Err(HttpProblem::bad_request("the body must be the file"));
     }
-    let (kind, name) = (mime_type.to_owned(), about.file_name);
+    let (kind, name) = (mime_type.clone(), about.file_name);
     let stored = upload::store_upload(deps, &caller, &instance, kind, name, &bytes).await?;
     let source = stored.ok_or_else(no_instance)?;
     let view = UploadView {
         id: source.strip_prefix(UPLOAD_PREFIX).unwrap_or_default().to_owned(),
         source,
-        mime_type: mime_type.to_owned(),
+        mime_type,
         bytes: bytes.len(),
     };
     Ok((StatusCode::CREATED, Json(view)))
@@ -109,8 +107,7 @@ pub(super) async fn post_media(
     )
 ))]
 pub(super) async fn get_media(
-    State(api): State<Api>,
-    Extension(caller): Extension<Caller>,
+    Asked(api, caller): Asked,
     PathParam(id): PathParam<String>,
 ) -> Result<Response, HttpProblem> {
     let found = message_file::open_message_file(&api.deps, &caller, &parse_message_id(&id)?).await?;

@@ -1,22 +1,19 @@
 //! `/v1/conversations/{id}/messages` and `/v1/messages/{id}`: lists and shows messages, and sends a person's answer.
 
-use super::context::{Api, BODY_MAX};
 use super::conversations::parse_conversation_id;
 use super::error_mapping::list_problem;
 use super::outgoing_fields::OutgoingFields;
 #[cfg(test)]
 use super::problem_answers::{Conflict, NotFound};
+use super::request::{Asked, RequestBody};
 #[cfg(test)]
 use super::schema::OutgoingContentSchema;
 use super::view::{ListView, MessageDetail, MessageItem, ScheduledView};
 use crate::problem::HttpProblem;
-use crate::query::{PathParam, QueryParams, parse_json_body, parse_page_request, read_body};
-use axum::body::Body;
-use axum::extract::State;
+use crate::query::{PathParam, QueryParams, parse_page_request};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
-use recado_domain::access::Caller;
 use recado_domain::ids::{CorrelationId, IdempotencyKey, MessageId, Ordinal};
 use recado_domain::scheduled::{ScheduledId, ScheduledState};
 use recado_pipeline::operate::{self, OperatorAnswer};
@@ -49,8 +46,7 @@ pub(super) struct MessageListQuery {
     responses((status = 200, body = ListView<MessageItem>, description = "A page of messages"), NotFound)
 ))]
 pub(super) async fn list_messages(
-    State(api): State<Api>,
-    Extension(caller): Extension<Caller>,
+    Asked(api, caller): Asked,
     PathParam(id): PathParam<String>,
     QueryParams(wanted): QueryParams<MessageListQuery>,
 ) -> Result<Json<ListView<MessageItem>>, HttpProblem> {
@@ -85,8 +81,7 @@ pub(super) enum MessageAnswer {
     responses((status = 200, body = MessageAnswer, description = "The message"), NotFound)
 ))]
 pub(super) async fn get_message(
-    State(api): State<Api>,
-    Extension(caller): Extension<Caller>,
+    Asked(api, caller): Asked,
     PathParam(id): PathParam<String>,
 ) -> Result<Json<MessageAnswer>, HttpProblem> {
     let deps = &api.deps;
@@ -159,16 +154,14 @@ struct AnswerRequest {
     )
 ))]
 pub(super) async fn post_answer(
-    State(api): State<Api>,
-    Extension(caller): Extension<Caller>,
+    Asked(api, caller): Asked,
     PathParam(id): PathParam<String>,
     Extension(correlation): Extension<CorrelationId>,
-    headers: HeaderMap,
-    body: Body,
+    body: RequestBody,
 ) -> Result<Response, HttpProblem> {
     let id = parse_conversation_id(&id)?;
-    let key = parse_idempotency_key(&headers)?;
-    let answer: AnswerRequest = parse_json_body(&read_body(&headers, body, BODY_MAX).await?)?;
+    let key = parse_idempotency_key(&body.headers)?;
+    let answer: AnswerRequest = body.parse().await?;
     let said = OutgoingFields {
         text: answer.text,
         content: answer.content,

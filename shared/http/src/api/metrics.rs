@@ -4,14 +4,13 @@ use super::context::Api;
 use super::metrics_page::{GaugeReading, MetricsPage};
 #[cfg(test)]
 use super::problem_answers::NotFound;
+use super::request::Asked;
 use crate::health_probe::run_with_timeout;
 use crate::problem::{self, HttpProblem};
-use axum::Extension;
-use axum::extract::State;
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use recado_domain::Timestamp;
-use recado_domain::access::{Caller, Scope};
+use recado_domain::access::Scope;
 use recado_domain::dead_letter::QueueName;
 use recado_pipeline::installation_reading::read_installation;
 use recado_pipeline::ports::PortResult;
@@ -62,10 +61,7 @@ async fn write_page(api: &Api, page: &MetricsPage) -> String {
         NotFound
     )
 ))]
-pub(super) async fn get_metrics(
-    State(api): State<Api>,
-    Extension(caller): Extension<Caller>,
-) -> Result<Response, HttpProblem> {
+pub(super) async fn get_metrics(Asked(api, caller): Asked) -> Result<Response, HttpProblem> {
     if caller.scope != Scope::Installation {
         return Err(HttpProblem::not_found(
             "the metrics are of all tenants: there are none of one",

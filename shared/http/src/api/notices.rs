@@ -1,14 +1,12 @@
 //! `GET /v1/instances/{id}/notices`: the provider's notices about an instance's account.
 
-use super::context::Api;
 #[cfg(test)]
 use super::problem_answers::NotFound;
+use super::request::Asked;
 use crate::problem::HttpProblem;
 use crate::query::PathParam;
-use axum::extract::State;
-use axum::{Extension, Json};
+use axum::Json;
 use recado_domain::Timestamp;
-use recado_domain::access::Caller;
 use recado_domain::ids::InstanceId;
 use recado_domain::notice::{Notice, NoticeKind};
 use recado_pipeline::operate;
@@ -55,8 +53,7 @@ impl From<Notice> for NoticeView {
     responses((status = 200, body = NoticesView, description = "The notices"), NotFound)
 ))]
 pub(super) async fn list_notices(
-    State(api): State<Api>,
-    Extension(caller): Extension<Caller>,
+    Asked(api, caller): Asked,
     PathParam(id): PathParam<String>,
 ) -> Result<Json<NoticesView>, HttpProblem> {
     let instance = InstanceId::parse(&id).map_err(|_| HttpProblem::not_found("there is no such instance"))?;

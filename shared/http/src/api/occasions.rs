@@ -1,21 +1,18 @@
 //! `/v1/occasions`: lists occasions and their guests, adds guests and deletes them.
 
-use super::context::{Api, BODY_MAX};
+use super::context::BODY_MAX;
 use super::error_mapping::list_problem;
 use super::invitations::{parse_guest_id, parse_occasion};
 #[cfg(test)]
 use super::problem_answers::NotFound;
+use super::request::{Asked, RequestBody};
 use super::tenant_query::{TenantPageQuery, TenantQuery};
 use super::view::ListView;
 use crate::problem::HttpProblem;
-use crate::query::{PathParam, QueryParams, parse_json_body, parse_page_request, read_body};
-use axum::body::Body;
-use axum::extract::State;
-use axum::http::header::CONTENT_TYPE;
-use axum::http::{HeaderMap, StatusCode};
-use axum::{Extension, Json};
+use crate::query::{PathParam, QueryParams, parse_json_body, parse_page_request};
+use axum::Json;
+use axum::http::StatusCode;
 use recado_domain::Timestamp;
-use recado_domain::access::Caller;
 use recado_domain::ids::GuestId;
 use recado_domain::invitations::{
     GUEST_ROWS_MAX, Guest, GuestRow, GuestStatus, ListedGuest, OccasionReminder, parse_guest_list,
@@ -102,8 +99,7 @@ fn map_list_error(error: OccasionRequestError, with_cursor: bool) -> HttpProblem
     responses((status = 200, body = ListView<OccasionView>, description = "A page of occasions"), NotFound)
 ))]
 pub(super) async fn list_occasions(
-    State(api): State<Api>,
-    Extension(caller): Extension<Caller>,
+    Asked(api, caller): Asked,
     QueryParams(wanted): QueryParams<TenantPageQuery>,
 ) -> Result<Json<ListView<OccasionView>>, HttpProblem> {
     let page = parse_page_request(wanted.limit, wanted.cursor)?;
@@ -121,8 +117,7 @@ pub(super) async fn list_occasions(
     responses((status = 200, body = OccasionView, description = "The occasion"), NotFound)
 ))]
 pub(super) async fn get_occasion(
-    State(api): State<Api>,
-    Extension(caller): Extension<Caller>,
+    Asked(api, caller): Asked,
     PathParam(id): PathParam<String>,
     QueryParams(wanted): QueryParams<TenantQuery>,
 ) -> Result<Json<OccasionView>, HttpProblem> {
@@ -184,8 +179,7 @@ impl From<Guest> for GuestView {
     responses((status = 200, body = ListView<GuestView>, description = "A page of guests"), NotFound)
 ))]
 pub(super) async fn list_guests(
-    State(api): State<Api>,
-    Extension(caller): Extension<Caller>,
+    Asked(api, caller): Asked,
     PathParam(id): PathParam<String>,
     QueryParams(wanted): QueryParams<TenantPageQuery>,
 ) -> Result<Json<ListView<GuestView>>, HttpProblem> {
@@ -209,8 +203,7 @@ pub(super) async fn list_guests(
     responses((status = 200, body = GuestView, description = "The guest"), NotFound)
 ))]
 pub(super) async fn get_guest(
-    State(api): State<Api>,
-    Extension(caller): Extension<Caller>,
+    Asked(api, caller): Asked,
     PathParam((id, guest)): PathParam<(String, String)>,
     QueryParams(wanted): QueryParams<TenantQuery>,
 ) -> Result<Json<GuestView>, HttpProblem> {
@@ -295,16 +288,17 @@ impl From<AddedGuests> for AddedGuestsView {
     responses((status = 200, body = AddedGuestsView, description = "What became of each"), NotFound)
 ))]
 pub(super) async fn post_guests(
-    State(api): State<Api>,
-    Extension(caller): Extension<Caller>,
+    Asked(api, caller): Asked,
     PathParam(id): PathParam<String>,
     QueryParams(wanted): QueryParams<TenantQuery>,
-    headers: HeaderMap,
-    body: Body,
+    body: RequestBody,
 ) -> Result<Json<AddedGuestsView>, HttpProblem> {
     let occasion = parse_occasion(&id)?;
-    let body = read_body(&headers, body, BODY_MAX).await?;
-    let rows = if is_csv(&headers) {
+    let is_csv = body
+        .content_type()
+        .is_some_and(|kind| kind.trim_start().starts_with("text/csv"));
+    let body = body.read(BODY_MAX).await?;
+    let rows = if is_csv {
         let text = std::str::from_utf8(&body);
         let text = text.map_err(|_| HttpProblem::bad_request("the list is not UTF-8"))?;
         parse_guest_list(text).map_err(|error| HttpProblem::bad_request(error.to_string()))?
@@ -320,11 +314,6 @@ pub(super) async fn post_guests(
     };
     let added = occasions::add_guests(&api.deps, &caller, wanted.tenant.as_ref(), &occasion, rows).await?;
     Ok(Json(added.into()))
-}
-
-fn is_csv(headers: &HeaderMap) -> bool {
-    let kind = headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
-    kind.is_some_and(|kind| kind.trim_start().starts_with("text/csv"))
 }
 
 /// Deletes a guest with its invitations.
@@ -343,8 +332,7 @@ fn is_csv(headers: &HeaderMap) -> bool {
     responses((status = 204, description = "The guest is deleted"), NotFound)
 ))]
 pub(super) async fn delete_guest(
-    State(api): State<Api>,
-    Extension(caller): Extension<Caller>,
+    Asked(api, caller): Asked,
     PathParam((id, guest)): PathParam<(String, String)>,
     QueryParams(wanted): QueryParams<TenantQuery>,
 ) -> Result<StatusCode, HttpProblem> {

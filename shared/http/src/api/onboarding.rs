@@ -1,16 +1,15 @@
 //! `POST /v1/instances/{id}/connect`, `/pairing` and `/check`: sets an instance up at its provider.
 
 use super::config::is_own_app_proven;
-use super::context::{Api, BODY_MAX};
+use super::context::Api;
 #[cfg(test)]
 use super::problem_answers::{BadGateway, Conflict, NotFound, Unprocessable};
 use super::provider_setup::{ConnectRequest, SetupAction, SetupAnswer, SetupCheck, SetupRequest};
+use super::request::{Asked, RequestBody};
 use crate::problem::HttpProblem;
-use crate::query::{PathParam, parse_optional_body, read_body};
-use axum::body::Body;
-use axum::extract::State;
-use axum::http::{HeaderMap, StatusCode};
-use axum::{Extension, Json};
+use crate::query::PathParam;
+use axum::Json;
+use axum::http::StatusCode;
 use futures::future::{Either, select};
 use recado_domain::access::Caller;
 use recado_domain::audit::AuditAction;
@@ -81,14 +80,11 @@ pub(super) struct SetupChecksView {
     )
 ))]
 pub(super) async fn post_connect(
-    State(api): State<Api>,
-    Extension(caller): Extension<Caller>,
+    Asked(api, caller): Asked,
     PathParam(id): PathParam<String>,
-    headers: HeaderMap,
-    body: Body,
+    body: RequestBody,
 ) -> Result<Json<ConnectView>, HttpProblem> {
-    let body = read_body(&headers, body, BODY_MAX).await?;
-    let wanted: ConnectRequest = parse_optional_body(&body)?;
+    let wanted: ConnectRequest = body.parse_optional().await?;
     let (instance, done) = set_up_instance(&api, &caller, &id, SetupAction::Connect(wanted)).await?;
     Ok(Json(ConnectView {
         instance,
@@ -113,8 +109,7 @@ pub(super) async fn post_connect(
     )
 ))]
 pub(super) async fn post_pairing(
-    State(api): State<Api>,
-    Extension(caller): Extension<Caller>,
+    Asked(api, caller): Asked,
     PathParam(id): PathParam<String>,
 ) -> Result<Json<PairingView>, HttpProblem> {
     let (instance, done) = set_up_instance(&api, &caller, &id, SetupAction::Pair).await?;
@@ -142,8 +137,7 @@ pub(super) async fn post_pairing(
     )
 ))]
 pub(super) async fn post_check(
-    State(api): State<Api>,
-    Extension(caller): Extension<Caller>,
+    Asked(api, caller): Asked,
     PathParam(id): PathParam<String>,
 ) -> Result<Json<SetupChecksView>, HttpProblem> {
     let (instance, done) = set_up_instance(&api, &caller, &id, SetupAction::Check).await?;

@@ -1,16 +1,14 @@
 //! `GET /v1/opt-outs`: who wants no unsolicited messages.
 
-use super::context::Api;
 use super::error_mapping::list_problem;
 #[cfg(test)]
 use super::problem_answers::NotFound;
+use super::request::Asked;
 use super::view::ListView;
 use crate::problem::HttpProblem;
 use crate::query::{QueryParams, parse_page_request};
-use axum::extract::State;
-use axum::{Extension, Json};
+use axum::Json;
 use recado_domain::Timestamp;
-use recado_domain::access::Caller;
 use recado_domain::ids::TenantId;
 use recado_domain::opt_out::{OptOut, OptOutSource};
 use recado_pipeline::opt_outs::list_opt_outs;
@@ -92,8 +90,7 @@ impl From<OptOut> for OptOutView {
     responses((status = 200, body = ListView<OptOutView>, description = "The preferences, ordered by key"), NotFound)
 ))]
 pub(super) async fn get_opt_outs(
-    State(api): State<Api>,
-    Extension(caller): Extension<Caller>,
+    Asked(api, caller): Asked,
     QueryParams(wanted): QueryParams<OptOutQuery>,
 ) -> Result<Json<ListView<OptOutView>>, HttpProblem> {
     let page = parse_page_request(wanted.limit, wanted.cursor)?;

@@ -1,25 +1,22 @@
 //! `POST /v1/instances/{id}/messages` and `DELETE /v1/messages/{id}`: sends a message to any recipient, or cancels a
 //! scheduled one.
 
-use super::context::{Api, BODY_MAX};
 #[cfg(test)]
 use super::messages::IdempotencyHeader;
 use super::messages::{parse_idempotency_key, parse_message_id};
 use super::outgoing_fields::OutgoingFields;
 #[cfg(test)]
 use super::problem_answers::{Conflict, NotFound, Unprocessable};
+use super::request::{Asked, RequestBody};
 #[cfg(test)]
 use super::schema::OutgoingContentSchema;
 use super::view::{AcceptedView, ScheduledView};
 use crate::problem::HttpProblem;
-use crate::query::{PathParam, parse_json_body, read_body};
-use axum::body::Body;
-use axum::extract::State;
-use axum::http::{HeaderMap, StatusCode, header};
+use crate::query::PathParam;
+use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
 use recado_domain::Timestamp;
-use recado_domain::access::Caller;
 use recado_domain::ids::{CorrelationId, IdempotencyKey, InstanceId};
 use recado_domain::metadata::Metadata;
 use recado_domain::scheduled::ScheduledId;
@@ -81,16 +78,14 @@ struct SendRequest {
     )
 ))]
 pub(super) async fn post_send(
-    State(api): State<Api>,
-    Extension(caller): Extension<Caller>,
+    Asked(api, caller): Asked,
     PathParam(id): PathParam<String>,
     Extension(correlation): Extension<CorrelationId>,
-    headers: HeaderMap,
-    body: Body,
+    body: RequestBody,
 ) -> Result<Response, HttpProblem> {
     let instance = InstanceId::parse(&id).map_err(|_| HttpProblem::not_found("there is no such instance"))?;
-    let key = parse_idempotency_key(&headers)?;
-    let wanted: SendRequest = parse_json_body(&read_body(&headers, body, BODY_MAX).await?)?;
+    let key = parse_idempotency_key(&body.headers)?;
+    let wanted: SendRequest = body.parse().await?;
     let metadata = wanted.metadata.as_ref().map(Metadata::from_object).transpose();
     let said = OutgoingFields {
         text: wanted.text.map(|text| text.trim().to_owned()),
@@ -140,8 +135,7 @@ fn merge_keys(
     responses((status = 200, body = ScheduledView, description = "The cancelled message"), NotFound, Conflict)
 ))]
 pub(super) async fn delete_message(
-    State(api): State<Api>,
-    Extension(caller): Extension<Caller>,
+    Asked(api, caller): Asked,
     PathParam(id): PathParam<String>,
 ) -> Result<Json<ScheduledView>, HttpProblem> {
     let deps = &api.deps;

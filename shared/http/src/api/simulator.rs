@@ -1,15 +1,12 @@
 //! `/simulator`: lists the messages that the simulated provider accepted, and takes a customer's message in its place.
 
-use super::context::{Api, BODY_MAX};
 #[cfg(test)]
 use super::problem_answers::{Conflict, NotFound};
+use super::request::{Asked, RequestBody};
 use crate::problem::HttpProblem;
-use crate::query::{parse_json_body, read_body};
-use axum::body::Body;
-use axum::extract::State;
-use axum::http::{HeaderMap, StatusCode};
+use axum::http::StatusCode;
 use axum::{Extension, Json};
-use recado_domain::access::{Caller, Scope};
+use recado_domain::access::Scope;
 use recado_domain::config::Instance;
 use recado_domain::ids::{CorrelationId, InstanceId};
 use recado_pipeline::{configure, ingest};
@@ -37,8 +34,7 @@ pub(super) struct SimulatedOutboxView {
     responses((status = 200, body = SimulatedOutboxView, description = "The messages"), NotFound)
 ))]
 pub(super) async fn list_simulated_outbox(
-    State(api): State<Api>,
-    Extension(caller): Extension<Caller>,
+    Asked(api, caller): Asked,
 ) -> Result<Json<SimulatedOutboxView>, HttpProblem> {
     let Some(outbox) = &api.options.simulator else {
         return Err(HttpProblem::not_found("nothing is simulated here"));
@@ -94,16 +90,14 @@ pub(super) struct SimulatedMessageView {
     )
 ))]
 pub(super) async fn post_simulated_message(
-    State(api): State<Api>,
-    Extension(caller): Extension<Caller>,
+    Asked(api, caller): Asked,
     Extension(correlation): Extension<CorrelationId>,
-    headers: HeaderMap,
-    body: Body,
+    body: RequestBody,
 ) -> Result<(StatusCode, Json<SimulatedMessageView>), HttpProblem> {
     if api.options.simulator.is_none() {
         return Err(HttpProblem::not_found("nothing is simulated here"));
     }
-    let request: SimulatedMessageRequest = parse_json_body(&read_body(&headers, body, BODY_MAX).await?)?;
+    let request: SimulatedMessageRequest = body.parse().await?;
     let phone = check_message(&request)?;
     let deps = &api.deps;
     let instance: Instance = configure::find_entry(deps, &caller, request.instance_id.as_str()).await?;

@@ -1,15 +1,13 @@
 //! `DELETE /v1/tenants/{id}`: removes a tenant.
 
-use super::context::Api;
 #[cfg(test)]
 use super::problem_answers::{Conflict, NotFound};
+use super::request::Asked;
 use crate::problem::HttpProblem;
 use crate::query::{PathParam, QueryParams};
-use axum::extract::State;
+use axum::Json;
 use axum::http::StatusCode;
-use axum::{Extension, Json};
 use recado_domain::Timestamp;
-use recado_domain::access::Caller;
 use recado_domain::ids::TenantId;
 use recado_pipeline::tenant_removal::{self, RemovalError, RemovalOptions, RemovalReport};
 use serde::{Deserialize, Serialize};
@@ -97,8 +95,7 @@ impl From<RemovalError> for HttpProblem {
     responses((status = 200, body = TenantRemovalView, description = "What was removed"), NotFound, Conflict)
 ))]
 pub(super) async fn delete_tenant(
-    State(api): State<Api>,
-    Extension(caller): Extension<Caller>,
+    Asked(api, caller): Asked,
     PathParam(id): PathParam<String>,
     QueryParams(wanted): QueryParams<TenantRemovalQuery>,
 ) -> Result<Json<TenantRemovalView>, HttpProblem> {

@@ -1,19 +1,17 @@
 //! `/v1/tokens`: creates, lists and revokes the tokens of the API.
 
-use super::context::{Api, BODY_MAX};
 use super::error_mapping::list_problem;
 #[cfg(test)]
 use super::problem_answers::{Conflict, NotFound};
+use super::request::{Asked, RequestBody};
 use super::view::ListView;
 use crate::problem::HttpProblem;
 use crate::problem_code::ProblemCode;
-use crate::query::{PathParam, QueryParams, parse_json_body, parse_page_request, read_body};
-use axum::body::Body;
-use axum::extract::State;
-use axum::http::{HeaderMap, StatusCode};
-use axum::{Extension, Json};
+use crate::query::{PathParam, QueryParams, parse_page_request};
+use axum::Json;
+use axum::http::StatusCode;
 use recado_domain::Timestamp;
-use recado_domain::access::{Caller, Token, TokenRole};
+use recado_domain::access::{Token, TokenRole};
 use recado_domain::ids::{TenantId, TokenName};
 use recado_pipeline::tokens::{self, NewToken, TokenError};
 use serde::{Deserialize, Serialize};
@@ -109,12 +107,10 @@ struct TokenRequest {
     responses((status = 201, body = CreatedTokenView, description = "The token"), NotFound, Conflict)
 ))]
 pub(super) async fn post_token(
-    State(api): State<Api>,
-    Extension(caller): Extension<Caller>,
-    headers: HeaderMap,
-    body: Body,
+    Asked(api, caller): Asked,
+    body: RequestBody,
 ) -> Result<(StatusCode, Json<CreatedTokenView>), HttpProblem> {
-    let wanted: TokenRequest = parse_json_body(&read_body(&headers, body, BODY_MAX).await?)?;
+    let wanted: TokenRequest = body.parse().await?;
     let new = NewToken {
         name: wanted.name,
         tenant: wanted.tenant,
@@ -154,8 +150,7 @@ pub(super) struct TokenListQuery {
     responses((status = 200, body = ListView<TokenView>, description = "A page of tokens"))
 ))]
 pub(super) async fn list_tokens(
-    State(api): State<Api>,
-    Extension(caller): Extension<Caller>,
+    Asked(api, caller): Asked,
     QueryParams(wanted): QueryParams<TokenListQuery>,
 ) -> Result<Json<ListView<TokenView>>, HttpProblem> {
     let page = parse_page_request(wanted.limit, wanted.cursor)?;
@@ -185,8 +180,7 @@ pub(super) struct TokenTenantQuery {
     responses((status = 204, description = "The token is revoked"), NotFound)
 ))]
 pub(super) async fn delete_token(
-    State(api): State<Api>,
-    Extension(caller): Extension<Caller>,
+    Asked(api, caller): Asked,
     PathParam(name): PathParam<String>,
     QueryParams(of): QueryParams<TokenTenantQuery>,
 ) -> Result<StatusCode, HttpProblem> {

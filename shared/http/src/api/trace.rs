@@ -1,14 +1,13 @@
 //! `GET /v1/trace`: the events and messages that belong together.
 
-use super::context::Api;
 use super::messages::parse_message_id;
 #[cfg(test)]
 use super::problem_answers::NotFound;
+use super::request::Asked;
 use super::view::{EventView, MessageItem};
 use crate::problem::HttpProblem;
 use crate::query::QueryParams;
-use axum::extract::State;
-use axum::{Extension, Json};
+use axum::Json;
 use recado_domain::access::Caller;
 use recado_domain::ids::{CorrelationId, EventId, InstanceId};
 use recado_domain::scheduled::{ScheduledId, ScheduledState};
@@ -64,8 +63,7 @@ impl From<MessageTrace> for TraceView {
     responses((status = 200, body = TraceView, description = "Events and messages"), NotFound)
 ))]
 pub(super) async fn get_trace(
-    State(api): State<Api>,
-    Extension(caller): Extension<Caller>,
+    Asked(api, caller): Asked,
     QueryParams(wanted): QueryParams<TraceQuery>,
 ) -> Result<Json<TraceView>, HttpProblem> {
     let deps = &api.deps;

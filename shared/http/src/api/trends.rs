@@ -1,14 +1,12 @@
 //! `GET /v1/trends`: what the samples of the last hours tell.
 
-use super::context::Api;
 #[cfg(test)]
 use super::problem_answers::NotFound;
+use super::request::Asked;
 use crate::problem::HttpProblem;
 use crate::query::QueryParams;
-use axum::extract::State;
-use axum::{Extension, Json};
+use axum::Json;
 use recado_domain::Timestamp;
-use recado_domain::access::Caller;
 use recado_domain::ids::{InstanceId, TenantId};
 use recado_domain::sample::SAMPLE_RETENTION;
 use recado_domain::trend::{InstanceUptime, TrendPoint, TrendSummary};
@@ -171,8 +169,7 @@ fn check_range(name: &str, value: u32, most: u32) -> Result<u32, HttpProblem> {
     responses((status = 200, body = TrendView, description = "The trends"), NotFound)
 ))]
 pub(super) async fn get_trends(
-    State(api): State<Api>,
-    Extension(caller): Extension<Caller>,
+    Asked(api, caller): Asked,
     QueryParams(wanted): QueryParams<TrendQuery>,
 ) -> Result<Json<TrendView>, HttpProblem> {
     let hours_max = u32::try_from(SAMPLE_RETENTION.as_hours()).unwrap_or(HOURS);

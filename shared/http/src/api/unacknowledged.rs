@@ -1,14 +1,12 @@
 //! `/v1/messages/unacknowledged`: lists messages that the provider accepted and WhatsApp did not acknowledge.
 
-use super::context::Api;
 use super::error_mapping::list_problem;
+use super::request::Asked;
 use super::view::ListView;
 use crate::problem::HttpProblem;
 use crate::query::{QueryParams, parse_page_request};
-use axum::extract::State;
-use axum::{Extension, Json};
+use axum::Json;
 use recado_domain::Timestamp;
-use recado_domain::access::Caller;
 use recado_domain::delivery::UnacknowledgedMessage;
 use recado_domain::ids::{ConversationId, InstanceId, MessageId};
 use recado_pipeline::operate::{self, OperateError};
@@ -64,8 +62,7 @@ impl From<UnacknowledgedMessage> for UnacknowledgedView {
     responses((status = 200, body = ListView<UnacknowledgedView>, description = "A page of messages"))
 ))]
 pub(super) async fn list_unacknowledged(
-    State(api): State<Api>,
-    Extension(caller): Extension<Caller>,
+    Asked(api, caller): Asked,
     QueryParams(wanted): QueryParams<UnacknowledgedQuery>,
 ) -> Result<Json<ListView<UnacknowledgedView>>, HttpProblem> {
     let page = parse_page_request(wanted.limit, wanted.cursor)?;

@@ -1,13 +1,11 @@
 //! `GET /v1/usage`: what models used and the provider charged, summed up.
 
-use super::context::Api;
 #[cfg(test)]
 use super::problem_answers::NotFound;
+use super::request::Asked;
 use crate::problem::HttpProblem;
 use crate::query::QueryParams;
-use axum::extract::State;
-use axum::{Extension, Json};
-use recado_domain::access::Caller;
+use axum::Json;
 use recado_domain::country::Country;
 use recado_domain::ids::{AgentId, ConversationId, TenantId};
 use recado_domain::price::Cost;
@@ -195,8 +193,7 @@ impl From<UsageLine> for UsageItem {
     responses((status = 200, body = UsageView, description = "The sums, in the order of their names"), NotFound)
 ))]
 pub(super) async fn get_usage(
-    State(api): State<Api>,
-    Extension(caller): Extension<Caller>,
+    Asked(api, caller): Asked,
     QueryParams(wanted): QueryParams<UsageQuery>,
 ) -> Result<Json<UsageView>, HttpProblem> {
     let until = wanted

@@ -11,19 +11,17 @@ pub(super) use failed_events::{list_failed_events, post_failed_redrive};
 pub(super) use posts::{__path_post_endpoint_test, __path_post_replay};
 pub(super) use posts::{post_endpoint_test, post_replay};
 
-use super::context::{Api, BODY_MAX};
+use super::context::Api;
 #[cfg(test)]
 use super::problem_answers::{Conflict, NotFound, Unprocessable};
+use super::request::{Asked, RequestBody};
 use super::tenant_query::TenantQuery;
 use super::view::ListView;
 use crate::problem::HttpProblem;
-use crate::query::{PathParam, QueryParams, parse_json_body, parse_optional_body, read_body};
-use axum::body::Body;
-use axum::extract::State;
-use axum::http::{HeaderMap, StatusCode};
-use axum::{Extension, Json};
+use crate::query::{PathParam, QueryParams};
+use axum::Json;
+use axum::http::StatusCode;
 use recado_domain::SignedDuration;
-use recado_domain::access::Caller;
 use recado_domain::config::WebhookEndpoint;
 use recado_domain::ids::WebhookEndpointId;
 use recado_domain::provider::Provider;
@@ -115,8 +113,7 @@ struct SigningRotation {
     )
 ))]
 pub(super) async fn list_webhook_endpoints(
-    State(api): State<Api>,
-    Extension(caller): Extension<Caller>,
+    Asked(api, caller): Asked,
     QueryParams(of): QueryParams<TenantQuery>,
 ) -> Result<Json<ListView<EndpointView>>, HttpProblem> {
     let found = webhooks::list_endpoints(&api.deps, &caller, of.tenant.as_ref()).await?;
@@ -144,13 +141,11 @@ pub(super) async fn list_webhook_endpoints(
     )
 ))]
 pub(super) async fn post_webhook_endpoint(
-    State(api): State<Api>,
-    Extension(caller): Extension<Caller>,
+    Asked(api, caller): Asked,
     QueryParams(of): QueryParams<TenantQuery>,
-    headers: HeaderMap,
-    body: Body,
+    body: RequestBody,
 ) -> Result<(StatusCode, Json<EndpointSecretView>), HttpProblem> {
-    let new: WebhookEndpoint = parse_json_body(&read_body(&headers, body, BODY_MAX).await?)?;
+    let new: WebhookEndpoint = body.parse().await?;
     let tenant = webhooks::choose_endpoint_tenant(&api.deps, &caller, of.tenant.as_ref()).await?;
     let id = new.id.clone();
     let change = EndpointChange::Create(new);
@@ -168,8 +163,7 @@ pub(super) async fn post_webhook_endpoint(
     responses((status = 200, body = EndpointView, description = "The endpoint"), NotFound)
 ))]
 pub(super) async fn get_webhook_endpoint(
-    State(api): State<Api>,
-    Extension(caller): Extension<Caller>,
+    Asked(api, caller): Asked,
     PathParam(id): PathParam<String>,
     QueryParams(of): QueryParams<TenantQuery>,
 ) -> Result<Json<EndpointView>, HttpProblem> {
@@ -191,14 +185,12 @@ pub(super) async fn get_webhook_endpoint(
     )
 ))]
 pub(super) async fn put_webhook_endpoint(
-    State(api): State<Api>,
-    Extension(caller): Extension<Caller>,
+    Asked(api, caller): Asked,
     PathParam(id): PathParam<String>,
     QueryParams(of): QueryParams<TenantQuery>,
-    headers: HeaderMap,
-    body: Body,
+    body: RequestBody,
 ) -> Result<Json<EndpointView>, HttpProblem> {
-    let fields: EndpointFields = parse_json_body(&read_body(&headers, body, BODY_MAX).await?)?;
+    let fields: EndpointFields = body.parse().await?;
     let tenant = webhooks::choose_endpoint_tenant(&api.deps, &caller, of.tenant.as_ref()).await?;
     let id = WebhookEndpointId::parse(&id).map_err(|_| WebhookError::NoEndpoint)?;
     let change = EndpointChange::Replace(fields.into_endpoint(id.clone()));
@@ -216,8 +208,7 @@ pub(super) async fn put_webhook_endpoint(
     responses((status = 204, description = "The endpoint is removed"), NotFound)
 ))]
 pub(super) async fn delete_webhook_endpoint(
-    State(api): State<Api>,
-    Extension(caller): Extension<Caller>,
+    Asked(api, caller): Asked,
     PathParam(id): PathParam<String>,
     QueryParams(of): QueryParams<TenantQuery>,
 ) -> Result<StatusCode, HttpProblem> {
@@ -243,15 +234,12 @@ pub(super) async fn delete_webhook_endpoint(
     )
 ))]
 pub(super) async fn post_signing_rotation(
-    State(api): State<Api>,
-    Extension(caller): Extension<Caller>,
+    Asked(api, caller): Asked,
     PathParam(id): PathParam<String>,
     QueryParams(of): QueryParams<TenantQuery>,
-    headers: HeaderMap,
-    body: Body,
+    body: RequestBody,
 ) -> Result<Json<EndpointSecretView>, HttpProblem> {
-    let body = read_body(&headers, body, BODY_MAX).await?;
-    let asked: SigningRotation = parse_optional_body(&body)?;
+    let asked: SigningRotation = body.parse_optional().await?;
     let overlap = match asked.overlap_seconds {
         None => SigningSalts::OVERLAP,
         Some(seconds @ ..=OVERLAP_MAX) => SignedDuration::from_secs(seconds.cast_signed()),

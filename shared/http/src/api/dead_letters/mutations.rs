@@ -1,17 +1,14 @@
 //! Redrives and deletes dead letters.
 
-use super::super::context::Api;
 #[cfg(test)]
 use super::super::problem_answers::{Conflict, NotFound};
+use super::super::request::{Asked, RequestBody};
 use crate::problem::HttpProblem;
-use crate::query::{PathParam, QueryParams, parse_optional_body, read_body};
-use axum::body::Body;
-use axum::extract::State;
-use axum::http::{HeaderMap, StatusCode};
+use crate::query::{PathParam, QueryParams, parse_optional_body};
+use axum::Json;
+use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
-use axum::{Extension, Json};
 use recado_domain::Timestamp;
-use recado_domain::access::Caller;
 use recado_domain::dead_letter::QueueName;
 use recado_domain::ids::InstanceId;
 use recado_domain::reason::Reason;
@@ -49,8 +46,7 @@ pub(crate) struct RedrivenLetterView {
     responses((status = 202, body = RedrivenLetterView, description = "The work is queued"), NotFound, Conflict)
 ))]
 pub(crate) async fn redrive_dead_letter(
-    State(api): State<Api>,
-    Extension(caller): Extension<Caller>,
+    Asked(api, caller): Asked,
     PathParam(id): PathParam<String>,
 ) -> Result<(StatusCode, Json<RedrivenLetterView>), HttpProblem> {
     let redriven = dead_letters::redrive_dead_letter(&api.deps, &caller, &id).await?;
@@ -133,12 +129,10 @@ fn parse_limit(asked: Option<usize>) -> Result<usize, HttpProblem> {
     )
 ))]
 pub(crate) async fn redrive_dead_letters(
-    State(api): State<Api>,
-    Extension(caller): Extension<Caller>,
-    headers: HeaderMap,
-    body: Body,
+    Asked(api, caller): Asked,
+    body: RequestBody,
 ) -> Result<Response, HttpProblem> {
-    let body = read_body(&headers, body, BODY_MAX).await?;
+    let body = body.read(BODY_MAX).await?;
     // Only an object is accepted. A JSON list would count as an object without fields, and so select every dead letter.
     let _: Map<String, Value> = parse_optional_body(&body)?;
     let asked: RedriveRequest = parse_optional_body(&body)?;
@@ -191,8 +185,7 @@ pub(crate) async fn redrive_dead_letters(
     responses((status = 204, description = "The dead letter is deleted"), NotFound)
 ))]
 pub(crate) async fn delete_dead_letter(
-    State(api): State<Api>,
-    Extension(caller): Extension<Caller>,
+    Asked(api, caller): Asked,
     PathParam(id): PathParam<String>,
 ) -> Result<StatusCode, HttpProblem> {
     dead_letters::delete_dead_letter(&api.deps, &caller, &id).await?;
@@ -246,8 +239,7 @@ pub(crate) struct PurgeView {
     responses((status = 200, body = PurgeView, description = "The number of deletions"))
 ))]
 pub(crate) async fn delete_dead_letters(
-    State(api): State<Api>,
-    Extension(caller): Extension<Caller>,
+    Asked(api, caller): Asked,
     QueryParams(unwanted): QueryParams<PurgeQuery>,
 ) -> Result<Json<PurgeView>, HttpProblem> {
     let filter = DeadLetterFilter {

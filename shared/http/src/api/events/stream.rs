@@ -1,15 +1,13 @@
 //! `GET /v1/events/stream`: events as they are published, as Server-Sent Events.
 
 use super::{PublishedEventView, parse_kinds, parse_start};
-use crate::api::context::Api;
 use crate::api::error_mapping::list_problem;
 #[cfg(test)]
 use crate::api::problem_answers::NotFound;
+use crate::api::request::Asked;
 use crate::event_feed::{BATCH_MAX, FeedNews, Subscription};
 use crate::problem::{self, HttpProblem};
 use crate::query::QueryParams;
-use axum::Extension;
-use axum::extract::State;
 use axum::http::{HeaderMap, HeaderName};
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
@@ -171,8 +169,7 @@ async fn find_start(deps: &Deps, caller: &Caller, query: &EventQuery) -> Result<
     )
 ))]
 pub(in crate::api) async fn get_event_stream(
-    State(api): State<Api>,
-    Extension(caller): Extension<Caller>,
+    Asked(api, caller): Asked,
     headers: HeaderMap,
     QueryParams(wanted): QueryParams<StreamQuery>,
 ) -> Result<Response, HttpProblem> {

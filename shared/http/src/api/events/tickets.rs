@@ -1,14 +1,12 @@
 //! `POST /v1/events/tickets`: a ticket that opens a WebSocket, which tells that there is more to read.
 
-use crate::api::context::Api;
 #[cfg(test)]
 use crate::api::problem_answers::NotFound;
+use crate::api::request::Asked;
 use crate::problem::HttpProblem;
-use axum::extract::State;
+use axum::Json;
 use axum::http::StatusCode;
-use axum::{Extension, Json};
 use recado_domain::Timestamp;
-use recado_domain::access::Caller;
 use serde::Serialize;
 
 /// A ticket of a push connection.
@@ -39,8 +37,7 @@ pub(in crate::api) struct PushTicketView {
     responses((status = 201, body = PushTicketView, description = "The ticket"), NotFound)
 ))]
 pub(in crate::api) async fn post_push_ticket(
-    State(api): State<Api>,
-    Extension(caller): Extension<Caller>,
+    Asked(api, caller): Asked,
 ) -> Result<(StatusCode, Json<PushTicketView>), HttpProblem> {
     let Some(desk) = &api.options.push_desk else {
         return Err(HttpProblem::not_found(

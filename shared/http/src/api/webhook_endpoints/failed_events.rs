@@ -1,19 +1,15 @@
 //! `/v1/webhooks/{id}/failed`: the events that an endpoint did not accept.
 
-use super::super::context::{Api, BODY_MAX};
 use super::super::error_mapping::list_problem;
 #[cfg(test)]
 use super::super::problem_answers::NotFound;
+use super::super::request::{Asked, RequestBody};
 use super::super::tenant_query::{TenantPageQuery, TenantQuery};
 use super::super::view::ListView;
 use crate::problem::HttpProblem;
-use crate::query::{PathParam, QueryParams, parse_optional_body, parse_page_request, read_body};
-use axum::body::Body;
-use axum::extract::State;
-use axum::http::HeaderMap;
-use axum::{Extension, Json};
+use crate::query::{PathParam, QueryParams, parse_page_request};
+use axum::Json;
 use recado_domain::Timestamp;
-use recado_domain::access::Caller;
 use recado_domain::published_event::{EventCursor, PublishedKind};
 use recado_domain::webhook_endpoint::FailedEvent;
 use recado_pipeline::webhooks::{self, FailedChoice, WebhookError};
@@ -71,8 +67,7 @@ impl From<FailedEvent> for FailedEventView {
     )
 ))]
 pub(in crate::api) async fn list_failed_events(
-    State(api): State<Api>,
-    Extension(caller): Extension<Caller>,
+    Asked(api, caller): Asked,
     PathParam(id): PathParam<String>,
     QueryParams(wanted): QueryParams<TenantPageQuery>,
 ) -> Result<Json<ListView<FailedEventView>>, HttpProblem> {
@@ -116,15 +111,12 @@ pub(in crate::api) struct RedrivenView {
     )
 ))]
 pub(in crate::api) async fn post_failed_redrive(
-    State(api): State<Api>,
-    Extension(caller): Extension<Caller>,
+    Asked(api, caller): Asked,
     PathParam(id): PathParam<String>,
     QueryParams(of): QueryParams<TenantQuery>,
-    headers: HeaderMap,
-    body: Body,
+    body: RequestBody,
 ) -> Result<Json<RedrivenView>, HttpProblem> {
-    let body = read_body(&headers, body, BODY_MAX).await?;
-    let asked: RedriveChoice = parse_optional_body(&body)?;
+    let asked: RedriveChoice = body.parse_optional().await?;
     let choice = match asked.cursor.as_deref().map(str::parse::<EventCursor>) {
         None => FailedChoice::All,
         Some(Ok(cursor)) => FailedChoice::One(cursor),

@@ -1,18 +1,15 @@
 //! `/v1/webhooks/{id}/test` and `/replay`.
 
-use super::super::context::{Api, BODY_MAX};
 #[cfg(test)]
 use super::super::problem_answers::{NotFound, NotImplemented};
+use super::super::request::{Asked, RequestBody};
 use super::super::tenant_query::TenantQuery;
 use super::view::EndpointView;
 use crate::problem::HttpProblem;
-use crate::query::{PathParam, QueryParams, parse_optional_body, read_body};
-use axum::body::Body;
-use axum::extract::State;
-use axum::http::{HeaderMap, StatusCode};
-use axum::{Extension, Json};
+use crate::query::{PathParam, QueryParams};
+use axum::Json;
+use axum::http::StatusCode;
 use recado_domain::Timestamp;
-use recado_domain::access::Caller;
 use recado_pipeline::webhooks;
 use serde::{Deserialize, Serialize};
 
@@ -44,8 +41,7 @@ pub(in crate::api) struct EndpointTestView {
     )
 ))]
 pub(in crate::api) async fn post_endpoint_test(
-    State(api): State<Api>,
-    Extension(caller): Extension<Caller>,
+    Asked(api, caller): Asked,
     PathParam(id): PathParam<String>,
     QueryParams(of): QueryParams<TenantQuery>,
 ) -> Result<Json<EndpointTestView>, HttpProblem> {
@@ -87,15 +83,12 @@ struct ReplayRequest {
     responses((status = 200, body = EndpointView, description = "The endpoint"), NotFound)
 ))]
 pub(in crate::api) async fn post_replay(
-    State(api): State<Api>,
-    Extension(caller): Extension<Caller>,
+    Asked(api, caller): Asked,
     PathParam(id): PathParam<String>,
     QueryParams(of): QueryParams<TenantQuery>,
-    headers: HeaderMap,
-    body: Body,
+    body: RequestBody,
 ) -> Result<Json<EndpointView>, HttpProblem> {
-    let body = read_body(&headers, body, BODY_MAX).await?;
-    let asked: ReplayRequest = parse_optional_body(&body)?;
+    let asked: ReplayRequest = body.parse_optional().await?;
     let of = of.tenant.as_ref();
     let found = webhooks::replay_events(&api.deps, &caller, of, &id, asked.since).await?;
     Ok(Json(found.into()))

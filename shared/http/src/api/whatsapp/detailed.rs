@@ -1,17 +1,14 @@
 //! `GET /health/whatsapp/detailed`: the health with what a person needs to find a cause.
 
-use super::super::context::Api;
 use super::super::pieced_json::PiecedJson;
 #[cfg(test)]
 use super::super::problem_answers::NotFound;
+use super::super::request::Asked;
 use super::{DepthMarks, InstanceView, MARKS, WhatsappHealthQuery, read_health, shared_status_code};
 use crate::problem::HttpProblem;
 use crate::query::QueryParams;
-use axum::Extension;
-use axum::extract::State;
 use axum::http::StatusCode;
 use recado_domain::Timestamp;
-use recado_domain::access::Caller;
 use recado_domain::ids::InstanceId;
 use recado_domain::instance::{InstanceState, MessagingLimit};
 use recado_pipeline::health::{HealthStatus, InstanceHealth, OpenWorkCounts};
@@ -168,8 +165,7 @@ struct ProbesView {
     )
 ))]
 pub(crate) async fn get_detailed_whatsapp_health(
-    State(api): State<Api>,
-    Extension(caller): Extension<Caller>,
+    Asked(api, caller): Asked,
     QueryParams(wanted): QueryParams<WhatsappHealthQuery>,
 ) -> Result<(StatusCode, PiecedJson<DetailedView>), HttpProblem> {
     let now = api.deps.system().now();
