@@ -4,7 +4,7 @@ use crate::json_fault::describe_body_fault;
 use crate::large_bodies::{LARGE_BODY_BYTES, LargeBodies, LargeBodyPermit};
 use crate::problem::HttpProblem;
 use axum::body::{Body, BodyDataStream, Bytes};
-use axum::extract::rejection::PathRejection;
+use axum::extract::rejection::{PathRejection, QueryRejection};
 use axum::extract::{FromRequestParts, Path, Query};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, StatusCode, header};
@@ -39,20 +39,22 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for QueryParams<T>
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, HttpProblem> {
         match Query::<T>::try_from_uri(&parts.uri) {
             Ok(Query(params)) => Ok(Self(params)),
-            Err(error) => {
-                let why = error.body_text();
-                let why = why
-                    .rsplit_once("query string: ")
-                    .map_or(why.as_str(), |(_, why)| why);
-                // The parameter stands before what is wrong with it.
-                let why = match why.split_once(": ") {
-                    Some((name, told)) => format!("{name}: {}", describe_wrong_value(told, "an object")),
-                    None => why.to_owned(),
-                };
-                Err(HttpProblem::bad_request(format!("the query is malformed: {why}")))
-            }
+            Err(error) => Err(query_problem(&error)),
         }
     }
+}
+
+/// Says what is wrong with a query. The parameter stands before what is wrong with it.
+fn query_problem(error: &QueryRejection) -> HttpProblem {
+    let why = error.body_text();
+    let why = why
+        .rsplit_once("query string: ")
+        .map_or(why.as_str(), |(_, why)| why);
+    let why = match why.split_once(": ") {
+        Some((name, told)) => format!("{name}: {}", describe_wrong_value(told, "an object")),
+        None => why.to_owned(),
+    };
+    HttpProblem::bad_request(format!("the query is malformed: {why}"))
 }
 
 /// A parameter in the path. A malformed one is a 400.
@@ -228,10 +230,13 @@ pub(crate) fn parse_json_body<'a, T: Deserialize<'a>>(body: &'a [u8]) -> Result<
     if is_nested_too_deep(body) {
         return Err(HttpProblem::bad_request("the body is nested too deeply"));
     }
-    serde_json::from_slice(body).map_err(|error| {
-        let why = describe_body_fault(body, &error);
-        HttpProblem::bad_request(format!("the body is malformed: {why}"))
-    })
+    serde_json::from_slice(body).map_err(|error| body_problem(body, &error))
+}
+
+/// Says what is wrong with a body.
+fn body_problem(body: &[u8], error: &serde_json::Error) -> HttpProblem {
+    let why = describe_body_fault(body, error);
+    HttpProblem::bad_request(format!("the body is malformed: {why}"))
 }
 
 #[cfg(test)]

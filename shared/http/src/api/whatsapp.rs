@@ -193,7 +193,7 @@ pub(super) async fn get_whatsapp_health(
         (ConnectionStatus::Closed.as_str(), 0),
     ]);
     let mut instances = Vec::new();
-    let found = read_health(&api, &caller, &wanted, |one| {
+    let found = read_health(&api, &caller, &wanted, &mut |one| {
         *connection.entry(one.state.connection.as_str()).or_insert(0) += 1;
         instances.push(InstanceView::from_health(one));
     })
@@ -223,7 +223,7 @@ async fn read_health(
     api: &Api,
     caller: &Caller,
     wanted: &WhatsappHealthQuery,
-    show: impl FnMut(&InstanceHealth) + Send,
+    show: &mut (dyn FnMut(&InstanceHealth) + Send),
 ) -> Result<Health, HttpProblem> {
     let instance = wanted.instance.as_ref();
     let mut health = assess_health(&api.deps, &*api.options.depths, caller, instance, show)
@@ -241,7 +241,7 @@ async fn get_public_status(api: &Api) -> HealthAnswer {
         view
     } else {
         let all = Caller::installation();
-        let found = read_health(api, &all, &WhatsappHealthQuery { instance: None }, |_| {}).await?;
+        let found = read_health(api, &all, &WhatsappHealthQuery { instance: None }, &mut |_| {}).await?;
         let view = StatusView {
             status: found.status,
             timestamp: found.at,

@@ -133,7 +133,7 @@ pub async fn assess_health(
     depths: &dyn QueueDepths,
     caller: &Caller,
     wanted: Option<&InstanceId>,
-    show: impl FnMut(&InstanceHealth) + Send,
+    show: &mut (dyn FnMut(&InstanceHealth) + Send),
 ) -> PortResult<Option<Health>> {
     let tenant = caller.scope.tenant();
     let chosen: Option<Vec<Instance>> = match (wanted, tenant) {
@@ -213,16 +213,20 @@ struct FoundInstances {
 }
 
 /// An assessment of instances, page by page.
-struct Assessment<'a, F> {
+struct Assessment<'a> {
     counts: WaitingByInstance<'a>,
     dead_letters: &'a DeadLetterCounts,
     looks: Vec<ConnectionLook>,
-    show: F,
+    show: &'a mut (dyn FnMut(&InstanceHealth) + Send),
     found: FoundInstances,
 }
 
-impl<'a, F: FnMut(&InstanceHealth) + Send> Assessment<'a, F> {
-    fn new(open: &'a OpenWork, dead_letters: &'a DeadLetterCounts, show: F) -> Self {
+impl<'a> Assessment<'a> {
+    fn new(
+        open: &'a OpenWork,
+        dead_letters: &'a DeadLetterCounts,
+        show: &'a mut (dyn FnMut(&InstanceHealth) + Send),
+    ) -> Self {
         Self {
             counts: WaitingByInstance::count_records(open),
             dead_letters,

@@ -42,9 +42,9 @@ async fn is_told(setup: &Setup) -> bool {
 /// The health, and the time at which the instance was looked at.
 async fn health(setup: &Setup) -> (HealthStatus, Option<Timestamp>) {
     let mut looked_at = None;
-    let show = |one: &InstanceHealth| looked_at = one.looked_at;
+    let mut show = |one: &InstanceHealth| looked_at = one.looked_at;
     let (depths, caller) = (ToldDepth::default(), Caller::installation());
-    let found = succeed(assess_health(&setup.world, &depths, &caller, None, show)).await;
+    let found = succeed(assess_health(&setup.world, &depths, &caller, None, &mut show)).await;
     (found.unwrap().status, looked_at)
 }
 

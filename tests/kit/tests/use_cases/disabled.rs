@@ -75,8 +75,8 @@ async fn the_events_of_a_disabled_instance_or_tenant_are_acknowledged_and_ignore
         // The same webhook again.
         assert_eq!(setup.receive(&job, 2).await, Verdict::Done);
         let (caller, mut assessed) = (Caller::installation(), 0);
-        let count = |_: &health::InstanceHealth| assessed += 1;
-        let health = health::assess_health(&setup.world, &store.clone(), &caller, None, count).await;
+        let mut count = |_: &health::InstanceHealth| assessed += 1;
+        let health = health::assess_health(&setup.world, &store.clone(), &caller, None, &mut count).await;
         assert!(health.unwrap().is_some());
         assert_eq!(assessed, 0, "it is not watched");
     }

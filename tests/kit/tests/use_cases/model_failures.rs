@@ -16,7 +16,7 @@ use recado_testkit::ports::succeed;
 
 async fn health(setup: &Setup) -> HealthStatus {
     let (depths, caller) = (ToldDepth::default(), Caller::installation());
-    let found = succeed(assess_health(&setup.world, &depths, &caller, None, |_| {})).await;
+    let found = succeed(assess_health(&setup.world, &depths, &caller, None, &mut |_| {})).await;
     found.unwrap().status
 }
 

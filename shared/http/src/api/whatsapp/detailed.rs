@@ -170,8 +170,8 @@ pub(crate) async fn get_detailed_whatsapp_health(
 ) -> Result<(StatusCode, PiecedJson<DetailedView>), HttpProblem> {
     let now = api.deps.system().now();
     let mut instances = Vec::new();
-    let show = |one: &InstanceHealth| instances.push(show_instance(one, now));
-    let found = read_health(&api, &caller, &wanted, show).await?;
+    let mut show = |one: &InstanceHealth| instances.push(show_instance(one, now));
+    let found = read_health(&api, &caller, &wanted, &mut show).await?;
     for one in &mut instances {
         one.waiting.at_least = found.at_least;
     }
