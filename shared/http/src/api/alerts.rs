@@ -29,7 +29,6 @@ pub(super) struct AlertQuery {
     /// those that are over, the newest first, of 90 days.
     state: Option<AlertState>,
     /// Only of this tenant.
-    #[cfg_attr(test, param(value_type = Option<String>))]
     tenant: Option<TenantId>,
     /// Number of ended alerts on a page: 1 to 200, 50 if absent.
     #[cfg_attr(test, param(minimum = 1, maximum = 200))]
@@ -49,11 +48,8 @@ pub(super) struct AlertView {
     state: AlertState,
     summary: String,
     /// Absent for an alert of the whole installation.
-    #[cfg_attr(test, schema(value_type = Option<String>))]
     tenant: Option<TenantId>,
-    #[cfg_attr(test, schema(value_type = Option<String>))]
     instance_id: Option<InstanceId>,
-    #[cfg_attr(test, schema(value_type = Option<String>))]
     conversation_id: Option<ConversationId>,
     /// Time since which the condition holds.
     since: Timestamp,
@@ -138,7 +134,6 @@ pub(super) struct NotificationQuery {
     /// `dead` (if absent): those that were given up. `pending`: those that are still tried.
     state: Option<NotificationState>,
     /// Only to destinations of this tenant.
-    #[cfg_attr(test, param(value_type = Option<String>))]
     tenant: Option<TenantId>,
 }
 
@@ -148,7 +143,6 @@ pub(super) struct NotificationQuery {
 pub(super) struct NotificationView {
     id: String,
     destination: String,
-    #[cfg_attr(test, schema(value_type = Option<String>))]
     tenant: Option<TenantId>,
     state: NotificationState,
     /// `true` for a notification that only tests its destination.

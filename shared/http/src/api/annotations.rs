@@ -88,7 +88,6 @@ pub(super) struct NoteView {
     /// The number of the note in the conversation, from 1.
     number: u64,
     /// Name of the token with which it was written.
-    #[cfg_attr(test, schema(value_type = String))]
     by: TokenName,
     at: Timestamp,
     text: String,

@@ -16,14 +16,12 @@ pub(super) struct AnswerView {
     /// The reason for the state; see `docs/http-api.md`.
     reason: AnswerReason,
     /// The message that answers, is on its way or failed.
-    #[cfg_attr(test, schema(value_type = Option<String>))]
     message_id: Option<MessageId>,
     /// Time since which this is so, if it is known.
     since: Option<Timestamp>,
     /// Time until which the answer waits or is worked on, if it is known.
     until: Option<Timestamp>,
     /// Name of the token with which somebody took over, answered or resolved; `phone` for the phone of the number.
-    #[cfg_attr(test, schema(value_type = Option<String>))]
     by: Option<TokenName>,
     /// The cause of a dead letter, of a cancelled reply or of what waits for a person.
     cause: Option<Reason>,

@@ -21,10 +21,8 @@ pub(super) struct AppointmentView {
     /// The id of the event in the calendar.
     id: String,
     /// The calendar. `null`: it is not known any more, since the agent lost its tool.
-    #[cfg_attr(test, schema(value_type = Option<String>))]
     calendar_id: Option<CalendarId>,
     /// The agent that booked it.
-    #[cfg_attr(test, schema(value_type = String))]
     agent_id: AgentId,
     /// The title that the model gave it.
     title: Option<String>,
@@ -41,10 +39,8 @@ pub(super) struct AppointmentView {
     confirmed: bool,
     /// `true` if people moved it in the calendar to a time that another appointment has.
     clashes: bool,
-    #[cfg_attr(test, schema(value_type = String))]
     instance_id: InstanceId,
     /// The contact's newest conversation. `null`: there is none any more.
-    #[cfg_attr(test, schema(value_type = Option<String>))]
     conversation_id: Option<ConversationId>,
     contact: Option<ContactView>,
 }

@@ -60,10 +60,8 @@ enum AuditActionSchema {
 #[serde(deny_unknown_fields)]
 pub(super) struct AuditQuery {
     /// Only what was done to records of this tenant.
-    #[cfg_attr(test, param(value_type = Option<String>))]
     tenant: Option<TenantId>,
     /// Only what was done with the token of this name.
-    #[cfg_attr(test, param(value_type = Option<String>))]
     actor: Option<TokenName>,
     /// Only this action.
     #[cfg_attr(test, param(value_type = Option<AuditActionSchema>))]
@@ -83,21 +81,17 @@ pub(super) struct AuditQuery {
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(utoipa::ToSchema))]
 pub(super) struct AuditEntryView {
-    #[cfg_attr(test, schema(value_type = String))]
     id: Nonce,
     at: Timestamp,
     /// Name of the token.
-    #[cfg_attr(test, schema(value_type = String))]
     actor: TokenName,
     /// The tenant that the token is limited to. `null`: the whole installation.
-    #[cfg_attr(test, schema(value_type = Option<String>))]
     actor_tenant: Option<TenantId>,
     #[cfg_attr(test, schema(value_type = TokenRoleSchema))]
     role: TokenRole,
     #[cfg_attr(test, schema(value_type = AuditActionSchema))]
     action: AuditAction,
     /// The tenant whose record it was done to. `null`: it belongs to no tenant.
-    #[cfg_attr(test, schema(value_type = Option<String>))]
     tenant: Option<TenantId>,
     /// The kind of the object, such as `conversation`.
     kind: String,
@@ -108,7 +102,6 @@ pub(super) struct AuditEntryView {
     /// The state after, in short.
     after: Option<String>,
     /// Correlation id of the request. `null`: the installation did it by itself.
-    #[cfg_attr(test, schema(value_type = Option<String>))]
     correlation_id: Option<CorrelationId>,
 }
 

@@ -191,7 +191,6 @@ pub(super) async fn get_batch(
 #[serde(deny_unknown_fields)]
 pub(super) struct BatchRecipientsQuery {
     /// The tenant, with a token of the installation. If absent, the only one.
-    #[cfg_attr(test, param(value_type = Option<String>))]
     tenant: Option<TenantId>,
     /// Only those with one of these statuses, separated by commas: `failed,refused` asks for the failures.
     status: Option<String>,

@@ -23,7 +23,6 @@ use serde::{Deserialize, Serialize};
 #[serde(deny_unknown_fields)]
 pub(super) struct ChecksQuery {
     /// Only of this instance.
-    #[cfg_attr(test, param(value_type = Option<String>))]
     instance: Option<InstanceId>,
 }
 
@@ -76,7 +75,6 @@ struct ModelCheckView {
     model: String,
     /// Id of the agent that the user runs. Absent if a model was asked.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(test, schema(value_type = Option<String>))]
     http_agent: Option<AgentId>,
     purpose: ModelPurposeView,
     answer: ModelAnswerView,
@@ -112,7 +110,6 @@ enum ModelAnswerView {
 #[cfg_attr(test, derive(utoipa::ToSchema))]
 struct ServerCheckView {
     /// Id of the tool.
-    #[cfg_attr(test, schema(value_type = String))]
     tool: ToolId,
     answer: ServerAnswerView,
     /// The reason why it does not list its tools.
@@ -139,7 +136,6 @@ enum ServerAnswerView {
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(utoipa::ToSchema))]
 struct InstanceCheckView {
-    #[cfg_attr(test, schema(value_type = String))]
     id: InstanceId,
     credential: CredentialView,
     /// The reason why the credential cannot be used.

@@ -40,12 +40,10 @@ impl From<ContactError> for HttpProblem {
 #[cfg_attr(test, schema(example = json!({"tenant": "demo", "contact": "+55 11 98888-0000"})))]
 struct ContactRequest {
     /// Id of the tenant whose contact it is.
-    #[cfg_attr(test, schema(value_type = String))]
     tenant: TenantId,
     /// The phone number in any spelling, or an identity without a number (`…@lid`, a business-scoped user id).
     contact: String,
     /// Only on this instance. If absent, on all of the tenant.
-    #[cfg_attr(test, schema(value_type = Option<String>))]
     instance: Option<InstanceId>,
 }
 
@@ -56,12 +54,10 @@ struct ContactRequest {
 #[cfg_attr(test, schema(example = json!({"tenant": "demo", "contact": "+55 11 98888-0000"})))]
 struct ExportRequest {
     /// Id of the tenant whose contact it is.
-    #[cfg_attr(test, schema(value_type = String))]
     tenant: TenantId,
     /// The phone number in any spelling, or an identity without a number (`…@lid`, a business-scoped user id).
     contact: String,
     /// Only on this instance. If absent, on all of the tenant.
-    #[cfg_attr(test, schema(value_type = Option<String>))]
     instance: Option<InstanceId>,
     /// `next_cursor` of the part before.
     cursor: Option<String>,
@@ -85,7 +81,6 @@ pub(super) struct ContactsView {
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(utoipa::ToSchema))]
 struct FoundContactView {
-    #[cfg_attr(test, schema(value_type = String))]
     instance_id: InstanceId,
     /// Addresses of the person: numbers and identities without a number.
     addresses: Vec<String>,
@@ -97,7 +92,6 @@ struct FoundContactView {
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(utoipa::ToSchema))]
 struct ContactConversationView {
-    #[cfg_attr(test, schema(value_type = String))]
     id: ConversationId,
     status: ConversationStatus,
     last_message_at: Timestamp,
@@ -162,7 +156,6 @@ pub(super) async fn post_find(
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(utoipa::ToSchema))]
 pub(super) struct ContactExportView {
-    #[cfg_attr(test, schema(value_type = String))]
     tenant: TenantId,
     exported_at: Timestamp,
     /// The person on each instance: `instance`, `addresses`, `conversations` with their `messages`, `events` that are

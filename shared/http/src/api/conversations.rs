@@ -24,7 +24,6 @@ use serde::{Deserialize, Serialize};
 #[serde(deny_unknown_fields)]
 pub(super) struct ConversationQuery {
     /// Only of this instance.
-    #[cfg_attr(test, param(value_type = Option<String>))]
     instance: Option<InstanceId>,
     /// Only of this mode.
     mode: Option<ConversationMode>,

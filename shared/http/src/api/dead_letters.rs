@@ -33,7 +33,6 @@ pub(super) struct DeadLetterQuery {
     /// Only of this reason.
     reason: Option<Reason>,
     /// Only of this instance.
-    #[cfg_attr(test, param(value_type = Option<String>))]
     instance: Option<InstanceId>,
     /// Only those that failed at this time or later.
     since: Option<Timestamp>,
@@ -110,7 +109,6 @@ pub(super) async fn get_dead_letter(
 #[serde(deny_unknown_fields)]
 pub(super) struct DlqQuery {
     /// Only of this instance.
-    #[cfg_attr(test, param(value_type = Option<String>))]
     instance: Option<InstanceId>,
 }
 
@@ -131,10 +129,8 @@ struct DlqMessage {
     timestamp: Timestamp,
     attempts: u32,
     last_error: Option<String>,
-    #[cfg_attr(test, schema(value_type = String))]
     correlation_id: CorrelationId,
     queue: QueueName,
-    #[cfg_attr(test, schema(value_type = Option<String>))]
     instance: Option<InstanceId>,
 }
 

@@ -30,7 +30,6 @@ pub(super) struct EffectView {
     /// The id that the tool was given.
     id: String,
     /// The conversation in which it began.
-    #[cfg_attr(test, schema(value_type = String))]
     conversation_id: ConversationId,
     /// Name of the tool, as the model called it.
     tool: String,

@@ -28,7 +28,6 @@ use serde::{Deserialize, Serialize};
 #[serde(deny_unknown_fields)]
 pub(super) struct EventsQuery {
     /// Only events of this tenant.
-    #[cfg_attr(test, param(value_type = Option<String>))]
     tenant: Option<TenantId>,
     /// `next` of the page before. Absent: from the oldest event that is kept. `now`: only what is published from now on.
     after: Option<String>,

@@ -36,7 +36,6 @@ enum ExportFormat {
 #[serde(deny_unknown_fields)]
 pub(super) struct ExportQuery {
     /// The tenant, with a token of the installation. If absent, the only one.
-    #[cfg_attr(test, param(value_type = Option<String>))]
     tenant: Option<TenantId>,
     /// The month in UTC in which they were taken, such as `2026-11`. If absent, the present one.
     month: Option<String>,

@@ -47,7 +47,6 @@ pub(super) struct InvitationStatusView {
     simulated: bool,
     /// The provider's id of the message, or the carrier's of the e-mail.
     provider_ref: Option<String>,
-    #[cfg_attr(test, schema(value_type = Option<String>))]
     message_id: Option<MessageId>,
     duplicate_of: Option<String>,
     #[cfg_attr(test, schema(value_type = Option<Object>))]
@@ -170,10 +169,8 @@ pub(super) async fn list_invitations(
 #[serde(deny_unknown_fields)]
 pub(super) struct SessionQuery {
     /// The tenant, with a token of the installation. If absent, the only one.
-    #[cfg_attr(test, param(value_type = Option<String>))]
     tenant: Option<TenantId>,
     /// Only on this instance. If absent, the session that ends last.
-    #[cfg_attr(test, param(value_type = Option<String>))]
     instance: Option<InstanceId>,
 }
 
@@ -185,7 +182,6 @@ pub(super) struct SessionQuery {
     reason = "the names of an earlier delivery service"
 )]
 struct SessionMetadataView {
-    #[cfg_attr(test, schema(value_type = String))]
     conversation_id: ConversationId,
     /// The occasion to which the contact was invited last.
     #[serde(rename = "eventId")]
@@ -200,7 +196,6 @@ struct SessionMetadataView {
 #[cfg_attr(test, derive(utoipa::ToSchema))]
 pub(super) struct SessionDetailView {
     session_id: String,
-    #[cfg_attr(test, schema(value_type = String))]
     instance_id: InstanceId,
     /// `true` if the session is open now.
     active: bool,

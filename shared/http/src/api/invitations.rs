@@ -117,7 +117,6 @@ pub(super) struct AcceptedInvitationView {
     /// The invitation that went before, if this is a duplicate.
     duplicate_of: Option<String>,
     /// The message, which `GET /v1/messages/{id}` shows.
-    #[cfg_attr(test, schema(value_type = Option<String>))]
     message_id: Option<MessageId>,
     is_free: bool,
     session_id: Option<String>,

@@ -28,7 +28,6 @@ const TIMEOUT: Duration = Duration::from_secs(25);
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(utoipa::ToSchema))]
 pub(super) struct ConnectView {
-    #[cfg_attr(test, schema(value_type = String))]
     instance: InstanceId,
     connected: bool,
     /// Steps that were taken, or are left to a person.
@@ -41,7 +40,6 @@ pub(super) struct ConnectView {
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(utoipa::ToSchema))]
 pub(super) struct PairingView {
-    #[cfg_attr(test, schema(value_type = String))]
     instance: InstanceId,
     /// `true` if a phone is connected, and nothing is to be paired.
     connected: bool,
@@ -55,7 +53,6 @@ pub(super) struct PairingView {
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(utoipa::ToSchema))]
 pub(super) struct SetupChecksView {
-    #[cfg_attr(test, schema(value_type = String))]
     instance: InstanceId,
     checks: Vec<SetupCheck>,
 }

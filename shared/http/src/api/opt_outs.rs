@@ -21,7 +21,6 @@ use serde::{Deserialize, Serialize};
 #[serde(deny_unknown_fields)]
 pub(super) struct OptOutQuery {
     /// The tenant.
-    #[cfg_attr(test, param(value_type = String))]
     tenant: TenantId,
     /// Number of items on a page: 1 to 200, 50 if absent.
     #[cfg_attr(test, param(minimum = 1, maximum = 200))]

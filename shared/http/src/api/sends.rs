@@ -43,7 +43,6 @@ struct SendRequest {
     mentions: Vec<String>,
     link_preview: Option<bool>,
     /// The client's idempotency key, as an alternative to the header `Idempotency-Key`.
-    #[cfg_attr(test, schema(value_type = Option<String>))]
     message_id: Option<IdempotencyKey>,
     metadata: Option<Map<String, Value>>,
     send_at: Option<Timestamp>,

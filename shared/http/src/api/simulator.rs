@@ -56,7 +56,6 @@ pub(super) async fn list_simulated_outbox(
 #[cfg_attr(test, schema(example = json!({"instance_id": "suporte-01", "from": "+55 11 90000-0002", "name": "Maria", "text": "Oi!"})))]
 struct SimulatedMessageRequest {
     /// The simulated instance to which the message goes.
-    #[cfg_attr(test, schema(value_type = String))]
     instance_id: InstanceId,
     /// The customer's number, in any spelling with the country's code.
     from: String,

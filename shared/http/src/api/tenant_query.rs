@@ -10,7 +10,6 @@ use serde::Deserialize;
 #[serde(deny_unknown_fields)]
 pub(super) struct TenantQuery {
     /// The tenant, with a token of the installation. If absent, the only one.
-    #[cfg_attr(test, param(value_type = Option<String>))]
     pub(super) tenant: Option<TenantId>,
 }
 
@@ -21,7 +20,6 @@ pub(super) struct TenantQuery {
 #[serde(deny_unknown_fields)]
 pub(super) struct TenantPageQuery {
     /// The tenant, with a token of the installation. If absent, the only one.
-    #[cfg_attr(test, param(value_type = Option<String>))]
     pub(super) tenant: Option<TenantId>,
     /// Number of items on a page: 1 to 200, 50 if absent.
     #[cfg_attr(test, param(minimum = 1, maximum = 200))]

@@ -33,10 +33,8 @@ pub(super) enum TokenRoleSchema {
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(utoipa::ToSchema))]
 pub(super) struct TokenAccessView {
-    #[cfg_attr(test, schema(value_type = String))]
     pub(super) name: TokenName,
     /// The tenant that the token is limited to. `null`: the whole installation.
-    #[cfg_attr(test, schema(value_type = Option<String>))]
     pub(super) tenant: Option<TenantId>,
     #[cfg_attr(test, schema(value_type = TokenRoleSchema))]
     pub(super) role: TokenRole,
@@ -50,7 +48,6 @@ pub(super) struct TokenView {
     access: TokenAccessView,
     created_at: Timestamp,
     /// Name of the token that created this one.
-    #[cfg_attr(test, schema(value_type = String))]
     created_by: TokenName,
     /// Time from which the token is refused. `null`: it does not expire.
     expires_at: Option<Timestamp>,
@@ -88,12 +85,10 @@ pub(super) struct CreatedTokenView {
 #[cfg_attr(test, schema(example = json!({"name": "front desk", "role": "operator", "tenant": "clinic"})))]
 struct TokenRequest {
     /// A name that no other token of the same tenant has. Records of what the token's holder did hold it.
-    #[cfg_attr(test, schema(value_type = String))]
     name: TokenName,
     #[cfg_attr(test, schema(value_type = TokenRoleSchema))]
     role: TokenRole,
     /// The tenant that the token is limited to. If absent, the token opens what the creating one opens.
-    #[cfg_attr(test, schema(value_type = Option<String>))]
     tenant: Option<TenantId>,
     expires_at: Option<Timestamp>,
 }
@@ -132,7 +127,6 @@ pub(super) async fn post_token(
 #[serde(deny_unknown_fields)]
 pub(super) struct TokenListQuery {
     /// Only of this tenant.
-    #[cfg_attr(test, param(value_type = Option<String>))]
     tenant: Option<TenantId>,
     /// Number of items on a page: 1 to 200, 50 if absent.
     #[cfg_attr(test, param(minimum = 1, maximum = 200))]
@@ -167,7 +161,6 @@ pub(super) async fn list_tokens(
 pub(super) struct TokenTenantQuery {
     /// The tenant that the token is limited to. If absent, the token is one of the whole installation, or of the only
     /// tenant that the caller's token opens.
-    #[cfg_attr(test, param(value_type = Option<String>))]
     tenant: Option<TenantId>,
 }
 

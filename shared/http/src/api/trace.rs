@@ -31,7 +31,6 @@ pub(super) struct TraceQuery {
     /// A message's id at the provider.
     provider_message: Option<String>,
     /// With `provider_message`: only on this instance.
-    #[cfg_attr(test, param(value_type = Option<String>))]
     instance: Option<InstanceId>,
 }
 

@@ -27,10 +27,8 @@ const STEP_MINUTES_MAX: u32 = 24 * 60;
 #[serde(deny_unknown_fields)]
 pub(super) struct TrendQuery {
     /// Only of this tenant.
-    #[cfg_attr(test, param(value_type = Option<String>))]
     tenant: Option<TenantId>,
     /// Only of this instance.
-    #[cfg_attr(test, param(value_type = Option<String>))]
     instance: Option<InstanceId>,
     /// Number of hours up to now: 1 to 48, 24 if absent.
     #[cfg_attr(test, param(minimum = 1, maximum = 48))]
@@ -115,7 +113,6 @@ impl From<&TrendPoint> for PointView {
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(utoipa::ToSchema))]
 struct UptimeView {
-    #[cfg_attr(test, schema(value_type = String))]
     id: InstanceId,
     /// The part of the sampled minutes in which the instance could send, cut to two decimals. `null` without a sample.
     uptime_percent: Option<f64>,

@@ -19,7 +19,6 @@ use serde::{Deserialize, Serialize};
 #[serde(deny_unknown_fields)]
 pub(super) struct UnacknowledgedQuery {
     /// Only of this instance.
-    #[cfg_attr(test, param(value_type = Option<String>))]
     instance: Option<InstanceId>,
     /// Number of items on a page: 1 to 200, 50 if absent.
     #[cfg_attr(test, param(minimum = 1, maximum = 200))]
@@ -32,11 +31,8 @@ pub(super) struct UnacknowledgedQuery {
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(utoipa::ToSchema))]
 pub(super) struct UnacknowledgedView {
-    #[cfg_attr(test, schema(value_type = String))]
     message_id: MessageId,
-    #[cfg_attr(test, schema(value_type = Option<String>))]
     conversation_id: Option<ConversationId>,
-    #[cfg_attr(test, schema(value_type = String))]
     instance_id: InstanceId,
     /// Time at which the provider accepted the message.
     accepted_at: Timestamp,

@@ -26,10 +26,8 @@ pub(super) struct UsageQuery {
     #[cfg_attr(test, param(inline))]
     by: Option<UsageGroupParam>,
     /// Only of this tenant.
-    #[cfg_attr(test, param(value_type = Option<String>))]
     tenant: Option<TenantId>,
     /// Only of this conversation: what its stored messages and its discarded drafts used. An erased message is not there.
-    #[cfg_attr(test, param(value_type = Option<String>))]
     conversation: Option<ConversationId>,
     /// The first day, in UTC: 29 days before the last if absent; of a conversation the first of all.
     #[cfg_attr(test, param(value_type = Option<String>, format = Date))]
@@ -89,9 +87,7 @@ struct UsageItem {
     #[cfg_attr(test, schema(value_type = Option<String>, format = Date))]
     day: Option<Date>,
     /// The tenant; with an agent, that of the agent.
-    #[cfg_attr(test, schema(value_type = Option<String>))]
     tenant: Option<TenantId>,
-    #[cfg_attr(test, schema(value_type = Option<String>))]
     agent: Option<AgentId>,
     /// Name of the model, as its API reports it; of charged messages the provider and the category, such as `meta:utility`.
     model: Option<String>,

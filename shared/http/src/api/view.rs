@@ -62,14 +62,12 @@ impl<T> ListView<T> {
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(utoipa::ToSchema))]
 pub(super) struct MessageItem {
-    #[cfg_attr(test, schema(value_type = String))]
     id: MessageId,
     #[cfg_attr(test, schema(value_type = u64))]
     ordinal: Ordinal,
     role: Role,
     /// Name of the token with which the message was ordered; `phone` if somebody typed it on the phone. Absent for messages
     /// of the contact and of the agent.
-    #[cfg_attr(test, schema(value_type = Option<String>))]
     by: Option<TokenName>,
     r#type: String,
     /// The message as its newest edit left it.
@@ -86,7 +84,6 @@ pub(super) struct MessageItem {
     /// The message that this one replies to; absent if it replies to none. `content` begins with its words.
     reply_to: Option<ReplyToView>,
     /// The message that this one reacts to, edits, deletes, votes on or chooses from.
-    #[cfg_attr(test, schema(value_type = Option<String>))]
     refers_to: Option<MessageId>,
     /// Reactions to the message that were not taken back.
     reactions: Vec<ReactionView>,
@@ -151,11 +148,8 @@ impl From<MessageView> for MessageItem {
 pub(super) struct MessageDetail {
     #[serde(flatten)]
     item: MessageItem,
-    #[cfg_attr(test, schema(value_type = String))]
     conversation_id: ConversationId,
-    #[cfg_attr(test, schema(value_type = String))]
     instance_id: InstanceId,
-    #[cfg_attr(test, schema(value_type = String))]
     correlation_id: CorrelationId,
     /// Id of the message's trace, if traces are exported.
     trace_id: Option<String>,
@@ -176,7 +170,6 @@ pub(super) struct MessageDetail {
     delivery: Option<DeliveryView>,
     history: Vec<HistoryStepView>,
     /// The id that a scheduled message had before it fell due.
-    #[cfg_attr(test, schema(value_type = Option<String>))]
     scheduled_id: Option<MessageId>,
     /// The advertisement or post that led the person to write.
     referral: Option<ReferralView>,
@@ -193,7 +186,6 @@ struct HistoryStepView {
     what: String,
     why: Option<String>,
     /// Name of the token with which somebody made the step; absent if Recado made it by itself.
-    #[cfg_attr(test, schema(value_type = Option<String>))]
     by: Option<TokenName>,
 }
 
@@ -277,18 +269,14 @@ pub(super) struct DeadLetterView {
     at: Timestamp,
     attempts: u32,
     last_error: Option<String>,
-    #[cfg_attr(test, schema(value_type = String))]
     correlation_id: CorrelationId,
-    #[cfg_attr(test, schema(value_type = Option<String>))]
     instance_id: Option<InstanceId>,
     /// What was given up: `event`, `message`, `email`, a job of `turns` (`turn`, `agent_return`, `file`, `batch`), `unreadable` (a queue
     /// message) or `damaged` (the record of the dead letter itself).
     what: &'static str,
     /// The message that could not be sent, or whose file was to be fetched. `/v1/messages/{id}` returns its history.
-    #[cfg_attr(test, schema(value_type = Option<String>))]
     message_id: Option<MessageId>,
     /// The conversation of the message, of the turn or of the agent's return. Absent for the other kinds.
-    #[cfg_attr(test, schema(value_type = Option<String>))]
     conversation_id: Option<ConversationId>,
 }
 

@@ -44,7 +44,6 @@ fn shared_status_code(status: HealthStatus, shared: bool) -> StatusCode {
 #[serde(deny_unknown_fields)]
 pub(super) struct WhatsappHealthQuery {
     /// Only of this instance.
-    #[cfg_attr(test, param(value_type = Option<String>))]
     instance: Option<InstanceId>,
 }
 
@@ -55,7 +54,6 @@ pub(super) struct WhatsappView {
     status: HealthStatus,
     timestamp: Timestamp,
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(test, schema(value_type = Option<String>))]
     instance: Option<InstanceId>,
     queue_depth: u64,
     /// `true` if `queue_depth` and the ages are lower bounds.
@@ -91,7 +89,6 @@ const MARKS: DepthMarks = DepthMarks {
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(utoipa::ToSchema))]
 struct InstanceView {
-    #[cfg_attr(test, schema(value_type = String))]
     id: InstanceId,
     provider: Provider,
     status: HealthStatus,

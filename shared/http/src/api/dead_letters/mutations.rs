@@ -95,7 +95,6 @@ struct RedriveForecastView {
 struct RedriveRequest {
     queue: Option<QueueName>,
     reason: Option<Reason>,
-    #[cfg_attr(test, schema(value_type = Option<String>))]
     instance: Option<InstanceId>,
     since: Option<Timestamp>,
     until: Option<Timestamp>,
@@ -203,7 +202,6 @@ pub(crate) struct PurgeQuery {
     /// Only of this reason.
     reason: Option<Reason>,
     /// Only of this instance.
-    #[cfg_attr(test, param(value_type = Option<String>))]
     instance: Option<InstanceId>,
     /// Only those that failed at this time or later.
     since: Option<Timestamp>,

@@ -39,7 +39,6 @@ const STREAM_TIME: SignedDuration = SignedDuration::from_mins(15);
 #[serde(deny_unknown_fields)]
 pub(in crate::api) struct StreamQuery {
     /// Only events of this tenant.
-    #[cfg_attr(test, param(value_type = Option<String>))]
     tenant: Option<TenantId>,
     /// The place behind which the stream begins. Absent: now. `Last-Event-ID` goes before it.
     after: Option<String>,

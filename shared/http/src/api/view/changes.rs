@@ -14,7 +14,6 @@ pub(super) struct ReactionView {
     role: Role,
     /// Name of the token with which the reaction was ordered; `phone` if somebody reacted on the phone. Absent for a
     /// reaction of the contact.
-    #[cfg_attr(test, schema(value_type = Option<String>))]
     by: Option<TokenName>,
     at: Timestamp,
 }

@@ -16,9 +16,7 @@ use std::collections::BTreeSet;
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(utoipa::ToSchema))]
 pub(in crate::api) struct ConversationView {
-    #[cfg_attr(test, schema(value_type = String))]
     id: ConversationId,
-    #[cfg_attr(test, schema(value_type = String))]
     instance_id: InstanceId,
     contact: ContactView,
     mode: ConversationMode,
@@ -49,7 +47,6 @@ pub(in crate::api) struct ConversationView {
     note_count: usize,
     /// The step of the agent's script at which the conversation is. Absent before the first reply, and if the agent has
     /// no steps.
-    #[cfg_attr(test, schema(value_type = Option<String>))]
     step: Option<StepId>,
     /// Time at which the agent answers again unless a person writes before it. Absent if it does not by itself.
     agent_returns_at: Option<Timestamp>,
@@ -57,7 +54,6 @@ pub(in crate::api) struct ConversationView {
     handover: Option<HandoverView>,
     /// Token of the person who has the conversation. That is who took it over, or answered last; `phone` if it was on the
     /// phone of the number. Absent while the agent has the conversation, and if nobody took it yet.
-    #[cfg_attr(test, schema(value_type = Option<String>))]
     taken_by: Option<TokenName>,
     /// Time since which it is this person's.
     taken_at: Option<Timestamp>,
@@ -68,10 +64,8 @@ pub(in crate::api) struct ConversationView {
     /// Time since which that is known.
     held_since: Option<Timestamp>,
     /// The conversation of the same person under another identity, in which the messages continue.
-    #[cfg_attr(test, schema(value_type = Option<String>))]
     moved_to: Option<ConversationId>,
     /// The same person's conversations under other identities that this one replaced, whose messages are read with these.
-    #[cfg_attr(test, schema(value_type = Vec<String>))]
     joined: Vec<ConversationId>,
 }
 
@@ -82,7 +76,6 @@ struct HandoverView {
     /// Name of the token with which it was done. `phone`: somebody typed on the phone of the number; `agent`: the agent
     /// resolved the conversation; `installation`: the agent came back by itself;
     /// `other_agent`: another program got or left the contact's thread.
-    #[cfg_attr(test, schema(value_type = String))]
     by: TokenName,
     at: Timestamp,
 }

@@ -9,7 +9,6 @@ use serde::Serialize;
 #[cfg_attr(test, derive(utoipa::ToSchema))]
 pub(in crate::api) struct ReplyToView {
     /// Id of the message; absent if it is not stored here. Then only the author's side tells its text.
-    #[cfg_attr(test, schema(value_type = Option<String>))]
     id: Option<MessageId>,
     /// The begin of the message's text; absent if it is not known.
     text: Option<String>,

@@ -20,11 +20,9 @@ use serde_json::{Map, Value};
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(utoipa::ToSchema))]
 pub(in crate::api) struct AcceptedView {
-    #[cfg_attr(test, schema(value_type = String))]
     id: MessageId,
     status: MessageStatus,
     /// Absent until a scheduled message falls due.
-    #[cfg_attr(test, schema(value_type = Option<String>))]
     conversation_id: Option<ConversationId>,
     #[serde(skip_serializing_if = "Option::is_none")]
     send_at: Option<Timestamp>,
@@ -45,20 +43,15 @@ impl From<AcceptedMessage> for AcceptedView {
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(utoipa::ToSchema))]
 pub(in crate::api) struct ScheduledView {
-    #[cfg_attr(test, schema(value_type = String))]
     id: MessageId,
     r#type: String,
     content: String,
     status: MessageStatus,
     /// Name of the token with which the message was ordered.
-    #[cfg_attr(test, schema(value_type = Option<String>))]
     by: Option<TokenName>,
     send_at: Timestamp,
-    #[cfg_attr(test, schema(value_type = String))]
     instance_id: InstanceId,
-    #[cfg_attr(test, schema(value_type = Option<String>))]
     conversation_id: Option<ConversationId>,
-    #[cfg_attr(test, schema(value_type = String))]
     correlation_id: CorrelationId,
     metadata: Option<Map<String, Value>>,
     created_at: Timestamp,
@@ -94,7 +87,6 @@ pub(in crate::api) struct TimelineEntryView {
     step: TimelineStage,
     at: Option<Timestamp>,
     wait_ms: Option<i64>,
-    #[cfg_attr(test, schema(value_type = String))]
     message_id: MessageId,
     detail: Value,
 }
@@ -115,20 +107,16 @@ impl From<TimelineEntry> for TimelineEntryView {
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(utoipa::ToSchema))]
 pub(in crate::api) struct EventView {
-    #[cfg_attr(test, schema(value_type = String))]
     id: EventId,
     provider: Provider,
     /// The provider's name for the instance.
-    #[cfg_attr(test, schema(value_type = String))]
     external_id: ExternalId,
     kind: EventKind,
     state: EventState,
-    #[cfg_attr(test, schema(value_type = String))]
     correlation_id: CorrelationId,
     received_at: Timestamp,
     started_at: Option<Timestamp>,
     finished_at: Option<Timestamp>,
-    #[cfg_attr(test, schema(value_type = Option<String>))]
     message_id: Option<MessageId>,
     /// The message for which a turn was enqueued.
     #[cfg_attr(test, schema(value_type = Option<u64>))]

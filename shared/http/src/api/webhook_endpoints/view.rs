@@ -27,9 +27,7 @@ enum EndpointStatusView {
 #[cfg_attr(test, derive(utoipa::ToSchema))]
 #[cfg_attr(test, schema(as = WebhookEndpointState))]
 pub(in crate::api) struct EndpointView {
-    #[cfg_attr(test, schema(value_type = String))]
     id: WebhookEndpointId,
-    #[cfg_attr(test, schema(value_type = String))]
     tenant: TenantId,
     url: String,
     /// The kinds of events that are posted. Empty: all.

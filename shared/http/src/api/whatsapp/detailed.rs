@@ -22,7 +22,6 @@ pub(crate) struct DetailedView {
     status: HealthStatus,
     timestamp: Timestamp,
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(test, schema(value_type = Option<String>))]
     instance: Option<InstanceId>,
     queue_depth: u64,
     evolution_connected: bool,

@@ -9,33 +9,38 @@ pub(super) fn inline_texts(api: &mut Value) {
     let all = std::mem::take(schemas).into_iter();
     let (plain, others): (Map<_, _>, Map<_, _>) = all.partition(|(_, schema)| is_plain(schema));
     *schemas = others;
-    replace_references(api, &plain);
+    replace_references(api, false, &plain);
 }
 
 fn is_plain(schema: &Value) -> bool {
     (schema["type"] == "string" || schema["type"] == "integer") && schema["enum"].is_null()
 }
 
-fn replace_references(told: &mut Value, plain: &Map<String, Value>) {
+fn replace_references(told: &mut Value, is_item: bool, plain: &Map<String, Value>) {
     match told {
-        Value::Array(parts) => parts.iter_mut().for_each(|part| replace_references(part, plain)),
+        Value::Array(parts) => parts
+            .iter_mut()
+            .for_each(|part| replace_references(part, false, plain)),
         Value::Object(fields) => {
-            fields
-                .values_mut()
-                .for_each(|field| replace_references(field, plain));
-            replace_reference(fields, plain);
+            for (name, field) in fields.iter_mut() {
+                replace_references(field, name == "items", plain);
+            }
+            replace_reference(fields, is_item, plain);
             join_null(fields);
         }
         _ => {}
     }
 }
 
-/// What stands beside the reference counts before what the schema says.
-fn replace_reference(fields: &mut Map<String, Value>, plain: &Map<String, Value>) {
+/// What stands beside the reference counts before what the schema says. What the schema says about itself stands at the items of lists
+/// alone: a field has words of its own, or none.
+fn replace_reference(fields: &mut Map<String, Value>, is_item: bool, plain: &Map<String, Value>) {
     let place = fields.get("$ref").and_then(Value::as_str);
     let name = place.and_then(|place| place.strip_prefix("#/components/schemas/"));
     if let Some(Value::Object(schema)) = name.and_then(|name| plain.get(name)) {
-        let beside = std::mem::replace(fields, schema.clone());
+        let mut schema = schema.clone();
+        schema.retain(|key, _| is_item || key != "description");
+        let beside = std::mem::replace(fields, schema);
         fields.extend(beside.into_iter().filter(|(key, _)| key != "$ref"));
     }
 }
