@@ -2,7 +2,7 @@
 
 #[cfg(test)]
 use super::problem_answers::{Conflict, NotFound};
-use super::request::Asked;
+use super::request::{Answer, Asked};
 use super::view::ListView;
 use crate::problem::HttpProblem;
 use crate::query::{PathParam, QueryParams, parse_page_request};
@@ -98,7 +98,7 @@ fn choose_tenant(caller: &Caller, wanted: Option<TenantId>) -> Result<Option<Ten
 pub(super) async fn list_alerts(
     Asked(api, caller): Asked,
     QueryParams(wanted): QueryParams<AlertQuery>,
-) -> Result<Json<ListView<AlertView>>, HttpProblem> {
+) -> Answer<ListView<AlertView>> {
     let page = parse_page_request(wanted.limit, wanted.cursor)?;
     let tenant = choose_tenant(&caller, wanted.tenant)?;
     let (store, tenant) = (api.deps.store(), tenant.as_ref());
@@ -183,7 +183,7 @@ impl From<Notification> for NotificationView {
 pub(super) async fn list_notifications(
     Asked(api, caller): Asked,
     QueryParams(wanted): QueryParams<NotificationQuery>,
-) -> Result<Json<ListView<NotificationView>>, HttpProblem> {
+) -> Answer<ListView<NotificationView>> {
     let state = wanted.state.unwrap_or(NotificationState::Dead);
     let tenant = choose_tenant(&caller, wanted.tenant)?;
     let found =
@@ -206,7 +206,7 @@ pub(super) async fn list_notifications(
 pub(super) async fn redrive_notification(
     Asked(api, caller): Asked,
     PathParam(id): PathParam<String>,
-) -> Result<Json<NotificationView>, HttpProblem> {
+) -> Answer<NotificationView> {
     let redriven = alert::redrive_notification(&api.deps, &caller, &id).await?;
     Ok(Json(redriven.into()))
 }
@@ -232,7 +232,7 @@ pub(super) struct TestQuery {
 pub(super) async fn post_test(
     Asked(api, caller): Asked,
     QueryParams(wanted): QueryParams<TestQuery>,
-) -> Result<Json<ListView<NotificationView>>, HttpProblem> {
+) -> Answer<ListView<NotificationView>> {
     let only = wanted.destination.as_deref();
     let items = alert::add_test_notifications(&api.deps, &caller, only).await?;
     let page = Page {

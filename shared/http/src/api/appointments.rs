@@ -2,7 +2,7 @@
 
 #[cfg(test)]
 use super::problem_answers::NotFound;
-use super::request::Asked;
+use super::request::{Answer, Asked};
 use super::tenant_query::TenantPageQuery;
 use super::view::{ContactView, ListView};
 use crate::problem::HttpProblem;
@@ -81,7 +81,7 @@ impl From<Appointment> for AppointmentView {
 pub(super) async fn get_appointments(
     Asked(api, caller): Asked,
     QueryParams(wanted): QueryParams<TenantPageQuery>,
-) -> Result<Json<ListView<AppointmentView>>, HttpProblem> {
+) -> Answer<ListView<AppointmentView>> {
     let page = parse_page_request(wanted.limit, wanted.cursor)?;
     let after = page.cursor.as_deref().map(|cursor| {
         AppointmentPlace::parse(cursor)

@@ -1,11 +1,10 @@
 //! `/v1/audit`: who did what. There is no route that writes, changes or deletes an entry.
 
 use super::error_mapping::list_problem;
-use super::request::Asked;
+use super::request::{Answer, Asked};
 #[cfg(test)]
 use super::tokens::TokenRoleSchema;
 use super::view::ListView;
-use crate::problem::HttpProblem;
 use crate::query::{QueryParams, parse_page_request};
 use axum::Json;
 use recado_domain::Timestamp;
@@ -137,7 +136,7 @@ impl From<AuditEntry> for AuditEntryView {
 pub(super) async fn get_audit(
     Asked(api, caller): Asked,
     QueryParams(wanted): QueryParams<AuditQuery>,
-) -> Result<Json<ListView<AuditEntryView>>, HttpProblem> {
+) -> Answer<ListView<AuditEntryView>> {
     let page = parse_page_request(wanted.limit, wanted.cursor)?;
     let filter = AuditFilter {
         tenant: wanted.tenant,

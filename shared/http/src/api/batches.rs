@@ -3,7 +3,7 @@
 use super::context::Api;
 #[cfg(test)]
 use super::problem_answers::{Conflict, NotFound};
-use super::request::Asked;
+use super::request::{Answer, Asked};
 use super::tenant_query::{TenantPageQuery, TenantQuery};
 use super::view::ListView;
 use crate::problem::HttpProblem;
@@ -160,7 +160,7 @@ impl From<BatchProgress> for BatchProgressView {
 pub(super) async fn list_batches(
     Asked(api, caller): Asked,
     QueryParams(wanted): QueryParams<TenantPageQuery>,
-) -> Result<Json<ListView<BatchView>>, HttpProblem> {
+) -> Answer<ListView<BatchView>> {
     let page = parse_page_request(wanted.limit, wanted.cursor)?;
     let found = deliver::list_batches(&api.deps, &caller, wanted.tenant.as_ref(), &page).await?;
     Ok(Json(ListView::from_page(found, BatchView::from)))
@@ -178,7 +178,7 @@ pub(super) async fn get_batch(
     Asked(api, caller): Asked,
     PathParam(id): PathParam<String>,
     QueryParams(wanted): QueryParams<TenantQuery>,
-) -> Result<Json<BatchProgressView>, HttpProblem> {
+) -> Answer<BatchProgressView> {
     let id = parse_batch_id(&id)?;
     let found = deliver::find_batch(&api.deps, &caller, wanted.tenant.as_ref(), &id).await?;
     Ok(Json(found.into()))
@@ -241,7 +241,7 @@ pub(super) async fn list_batch_recipients(
     Asked(api, caller): Asked,
     PathParam(id): PathParam<String>,
     QueryParams(wanted): QueryParams<BatchRecipientsQuery>,
-) -> Result<Json<ListView<BatchRecipientView>>, HttpProblem> {
+) -> Answer<ListView<BatchRecipientView>> {
     let id = parse_batch_id(&id)?;
     let statuses = parse_statuses(wanted.status.as_deref())?;
     let page = parse_page_request(wanted.limit, wanted.cursor)?;
@@ -272,7 +272,7 @@ pub(super) async fn pause_batch(
     Asked(api, caller): Asked,
     PathParam(id): PathParam<String>,
     QueryParams(wanted): QueryParams<TenantQuery>,
-) -> Result<Json<BatchView>, HttpProblem> {
+) -> Answer<BatchView> {
     order_batch(&api, &caller, (&id, &wanted), BatchOrder::Pause).await
 }
 
@@ -288,7 +288,7 @@ pub(super) async fn resume_batch(
     Asked(api, caller): Asked,
     PathParam(id): PathParam<String>,
     QueryParams(wanted): QueryParams<TenantQuery>,
-) -> Result<Json<BatchView>, HttpProblem> {
+) -> Answer<BatchView> {
     order_batch(&api, &caller, (&id, &wanted), BatchOrder::Resume).await
 }
 
@@ -304,7 +304,7 @@ pub(super) async fn cancel_batch(
     Asked(api, caller): Asked,
     PathParam(id): PathParam<String>,
     QueryParams(wanted): QueryParams<TenantQuery>,
-) -> Result<Json<BatchView>, HttpProblem> {
+) -> Answer<BatchView> {
     order_batch(&api, &caller, (&id, &wanted), BatchOrder::Cancel).await
 }
 
@@ -313,7 +313,7 @@ async fn order_batch(
     caller: &Caller,
     (id, wanted): (&str, &TenantQuery),
     order: BatchOrder,
-) -> Result<Json<BatchView>, HttpProblem> {
+) -> Answer<BatchView> {
     let id = parse_batch_id(id)?;
     let batch = deliver::order_batch(&api.deps, caller, wanted.tenant.as_ref(), &id, order).await?;
     Ok(Json(batch.into()))

@@ -2,7 +2,7 @@
 
 #[cfg(test)]
 use super::problem_answers::{BadGateway, Conflict, NotFound};
-use super::request::{Asked, RequestBody};
+use super::request::{Answer, Asked, RequestBody};
 use crate::problem::HttpProblem;
 use crate::query::PathParam;
 use axum::http::StatusCode;
@@ -47,7 +47,7 @@ pub(super) async fn post_catch_up(
     PathParam(id): PathParam<String>,
     Extension(correlation): Extension<CorrelationId>,
     body: RequestBody,
-) -> Result<Json<CatchUpReport>, HttpProblem> {
+) -> Answer<CatchUpReport> {
     let instance = InstanceId::parse(&id).map_err(|_| HttpProblem::not_found("there is no such instance"))?;
     let wanted: CatchUpRequest = body.parse_optional().await?;
     let (deps, since) = (&api.deps, wanted.since);

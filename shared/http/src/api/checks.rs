@@ -2,7 +2,7 @@
 
 #[cfg(test)]
 use super::problem_answers::NotFound;
-use super::request::Asked;
+use super::request::{Answer, Asked};
 use crate::problem::HttpProblem;
 use crate::query::QueryParams;
 use axum::Json;
@@ -305,7 +305,7 @@ impl From<SelfCheck> for ChecksView {
 pub(super) async fn get_checks(
     Asked(api, caller): Asked,
     QueryParams(wanted): QueryParams<ChecksQuery>,
-) -> Result<Json<ChecksView>, HttpProblem> {
+) -> Answer<ChecksView> {
     let found = check_installation(
         &api.deps,
         &caller,

@@ -3,7 +3,7 @@
 
 #[cfg(test)]
 use super::problem_answers::{NotFound, Unprocessable};
-use super::request::{Asked, RequestBody};
+use super::request::{Answer, Asked, RequestBody};
 use crate::problem::HttpProblem;
 use axum::Json;
 use axum::http::StatusCode;
@@ -137,10 +137,7 @@ impl From<FoundConversation> for ContactConversationView {
     request_body = ContactRequest,
     responses((status = 200, body = ContactsView, description = "The contact on each instance"), NotFound, Unprocessable)
 ))]
-pub(super) async fn post_find(
-    Asked(api, caller): Asked,
-    body: RequestBody,
-) -> Result<Json<ContactsView>, HttpProblem> {
+pub(super) async fn post_find(Asked(api, caller): Asked, body: RequestBody) -> Answer<ContactsView> {
     let query = read_query(&caller, body).await?;
     let found = contacts::find_contact(&api.deps, &caller, &query).await?;
     Ok(Json(ContactsView {
@@ -257,10 +254,7 @@ impl TryFrom<ContactExport> for ContactExportView {
     request_body = ExportRequest,
     responses((status = 200, body = ContactExportView, description = "The export"), NotFound, Unprocessable)
 ))]
-pub(super) async fn post_export(
-    Asked(api, caller): Asked,
-    body: RequestBody,
-) -> Result<Json<ContactExportView>, HttpProblem> {
+pub(super) async fn post_export(Asked(api, caller): Asked, body: RequestBody) -> Answer<ContactExportView> {
     let request: ExportRequest = body.parse().await?;
     let query = make_query(&caller, request.tenant, request.contact, request.instance)?;
     let after = request.cursor.as_deref().map(|cursor| {
@@ -317,10 +311,7 @@ impl From<EraseReport> for ErasureView {
     request_body = ContactRequest,
     responses((status = 200, body = ErasureView, description = "What was erased"), NotFound, Unprocessable)
 ))]
-pub(super) async fn post_erase(
-    Asked(api, caller): Asked,
-    body: RequestBody,
-) -> Result<Json<ErasureView>, HttpProblem> {
+pub(super) async fn post_erase(Asked(api, caller): Asked, body: RequestBody) -> Answer<ErasureView> {
     let query = read_query(&caller, body).await?;
     Ok(Json(
         contacts::erase_contact(&api.deps, &caller, &query).await?.into(),

@@ -4,7 +4,7 @@ use super::context::Api;
 use super::error_mapping::list_problem;
 #[cfg(test)]
 use super::problem_answers::{Conflict, NotFound, NotImplemented};
-use super::request::{Asked, RequestBody};
+use super::request::{Answer, Asked, RequestBody};
 use super::view::ConversationView;
 use crate::problem::HttpProblem;
 use crate::query::{PathParam, QueryParams, encode_cursor, parse_page_request};
@@ -70,7 +70,7 @@ pub(super) struct ConversationListView {
 pub(super) async fn list_conversations(
     Asked(api, caller): Asked,
     QueryParams(wanted): QueryParams<ConversationQuery>,
-) -> Result<Json<ConversationListView>, HttpProblem> {
+) -> Answer<ConversationListView> {
     let page = parse_page_request(wanted.limit, wanted.cursor)?;
     let filter = ConversationFilter {
         instance: wanted.instance,
@@ -139,7 +139,7 @@ fn refuse_search() -> HttpProblem {
 pub(super) async fn get_conversation(
     Asked(api, caller): Asked,
     PathParam(id): PathParam<String>,
-) -> Result<Json<ConversationView>, HttpProblem> {
+) -> Answer<ConversationView> {
     let found = operate::find_conversation(&api.deps, &caller, &parse_conversation_id(&id)?).await?;
     Ok(Json(view_conversation(&api, found).await?))
 }
@@ -183,7 +183,7 @@ pub(super) async fn patch_conversation(
     PathParam(id): PathParam<String>,
     Extension(correlation): Extension<CorrelationId>,
     body: RequestBody,
-) -> Result<Json<ConversationView>, HttpProblem> {
+) -> Answer<ConversationView> {
     let id = parse_conversation_id(&id)?;
     let change: ConversationChange = body.parse().await?;
     let resolve = match (change.mode, change.status) {

@@ -5,9 +5,8 @@ pub(super) mod mutations;
 use super::error_mapping::list_problem;
 #[cfg(test)]
 use super::problem_answers::NotFound;
-use super::request::Asked;
+use super::request::{Answer, Asked};
 use super::view::{DeadLetterView, ListView};
-use crate::problem::HttpProblem;
 use crate::query::{PathParam, QueryParams, parse_page_request};
 use axum::Json;
 use recado_domain::Timestamp;
@@ -56,7 +55,7 @@ pub(super) struct DeadLetterQuery {
 pub(super) async fn list_dead_letters(
     Asked(api, caller): Asked,
     QueryParams(wanted): QueryParams<DeadLetterQuery>,
-) -> Result<Json<ListView<DeadLetterView>>, HttpProblem> {
+) -> Answer<ListView<DeadLetterView>> {
     let page = parse_page_request(wanted.limit, wanted.cursor)?;
     let filter = DeadLetterFilter {
         queue: wanted.queue,
@@ -92,7 +91,7 @@ pub(super) struct DeadLetterDetail {
 pub(super) async fn get_dead_letter(
     Asked(api, caller): Asked,
     PathParam(id): PathParam<String>,
-) -> Result<Json<DeadLetterDetail>, HttpProblem> {
+) -> Answer<DeadLetterDetail> {
     let DeadLetterWithPayload { dead_letter, payload } =
         dead_letters::find_dead_letter(&api.deps, &caller, &id).await?;
     Ok(Json(DeadLetterDetail {
@@ -161,7 +160,7 @@ impl From<DeadLetterWithPayload> for DlqMessage {
 pub(super) async fn get_dlq_health(
     Asked(api, caller): Asked,
     QueryParams(DlqQuery { instance }): QueryParams<DlqQuery>,
-) -> Result<Json<DlqView>, HttpProblem> {
+) -> Answer<DlqView> {
     let dlq_depth = dead_letters::count_dead_letters(&api.deps, &caller, instance.as_ref()).await?;
     let filter = DeadLetterFilter {
         instance,

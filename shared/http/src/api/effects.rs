@@ -3,8 +3,7 @@
 use super::conversations::parse_conversation_id;
 #[cfg(test)]
 use super::problem_answers::{Conflict, NotFound};
-use super::request::{Asked, RequestBody};
-use crate::problem::HttpProblem;
+use super::request::{Answer, Asked, RequestBody};
 use crate::query::PathParam;
 use axum::{Extension, Json};
 use recado_domain::Timestamp;
@@ -133,7 +132,7 @@ impl From<DecidedState> for EffectDecision {
 pub(super) async fn list_effects(
     Asked(api, caller): Asked,
     PathParam(id): PathParam<String>,
-) -> Result<Json<EffectsView>, HttpProblem> {
+) -> Answer<EffectsView> {
     let found = operate::list_effects(&api.deps, &caller, &parse_conversation_id(&id)?).await?;
     let items = found.into_iter().map(EffectView::from).collect();
     Ok(Json(EffectsView { items }))
@@ -156,7 +155,7 @@ pub(super) async fn post_effect(
     PathParam((id, number)): PathParam<(String, u64)>,
     Extension(correlation): Extension<CorrelationId>,
     body: RequestBody,
-) -> Result<Json<EffectView>, HttpProblem> {
+) -> Answer<EffectView> {
     let id = parse_conversation_id(&id)?;
     let change: EffectChange = body.parse().await?;
     let of = (&id, number);

@@ -11,7 +11,7 @@ pub(super) use tickets::__path_post_push_ticket;
 pub(super) use tickets::post_push_ticket;
 
 use super::error_mapping::list_problem;
-use super::request::Asked;
+use super::request::{Answer, Asked};
 use crate::problem::HttpProblem;
 use crate::query::{QueryParams, parse_page_request};
 use axum::Json;
@@ -108,7 +108,7 @@ fn parse_kinds(kinds: Option<&str>) -> Result<Vec<KindFilter>, HttpProblem> {
 pub(super) async fn get_events(
     Asked(api, caller): Asked,
     QueryParams(wanted): QueryParams<EventsQuery>,
-) -> Result<Json<EventsView>, HttpProblem> {
+) -> Answer<EventsView> {
     let query = EventQuery {
         tenant: wanted.tenant,
         start: parse_start(wanted.after.as_deref())?,

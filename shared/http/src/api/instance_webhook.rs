@@ -3,8 +3,7 @@
 use super::config::{WebhookSetupView, WebhookSetups};
 #[cfg(test)]
 use super::problem_answers::NotFound;
-use super::request::Asked;
-use crate::problem::HttpProblem;
+use super::request::{Answer, Asked};
 use crate::query::PathParam;
 use axum::Json;
 use recado_domain::config::Instance;
@@ -25,7 +24,7 @@ use recado_pipeline::configure;
 pub(super) async fn get_instance_webhook(
     Asked(api, caller): Asked,
     PathParam(id): PathParam<String>,
-) -> Result<Json<WebhookSetupView>, HttpProblem> {
+) -> Answer<WebhookSetupView> {
     let instance: Instance = configure::find_entry(&api.deps, &caller, &id).await?;
     audit::note_secret_read(&api.deps, &caller, &instance).await?;
     let site = WebhookSetups::for_instances(&api, std::slice::from_ref(&instance)).await?;

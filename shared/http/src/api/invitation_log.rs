@@ -3,10 +3,9 @@
 use super::invitations::parse_occasion;
 #[cfg(test)]
 use super::problem_answers::{NotFound, Unprocessable};
-use super::request::Asked;
+use super::request::{Answer, Asked};
 use super::tenant_query::{TenantPageQuery, TenantQuery};
 use super::view::ListView;
-use crate::problem::HttpProblem;
 use crate::query::{PathParam, QueryParams, parse_page_request};
 use axum::Json;
 use recado_domain::Timestamp;
@@ -138,7 +137,7 @@ pub(super) async fn get_invitation_status(
     Asked(api, caller): Asked,
     PathParam(id): PathParam<String>,
     QueryParams(wanted): QueryParams<TenantQuery>,
-) -> Result<Json<InvitationStatusView>, HttpProblem> {
+) -> Answer<InvitationStatusView> {
     let found = deliver::find_invitation(&api.deps, &caller, wanted.tenant.as_ref(), &id).await?;
     Ok(Json(found.into()))
 }
@@ -155,7 +154,7 @@ pub(super) async fn list_invitations(
     Asked(api, caller): Asked,
     PathParam(id): PathParam<String>,
     QueryParams(wanted): QueryParams<TenantPageQuery>,
-) -> Result<Json<ListView<InvitationStatusView>>, HttpProblem> {
+) -> Answer<ListView<InvitationStatusView>> {
     let page = parse_page_request(wanted.limit, wanted.cursor)?;
     let (occasion, tenant) = (parse_occasion(&id)?, wanted.tenant);
     let found = deliver::list_invitations(&api.deps, &caller, tenant.as_ref(), &occasion, &page).await?;
@@ -217,7 +216,7 @@ pub(super) async fn get_session(
     Asked(api, caller): Asked,
     PathParam(phone): PathParam<String>,
     QueryParams(wanted): QueryParams<SessionQuery>,
-) -> Result<Json<SessionDetailView>, HttpProblem> {
+) -> Answer<SessionDetailView> {
     let (tenant, instance) = (wanted.tenant.as_ref(), wanted.instance.as_ref());
     let found = deliver::find_session(&api.deps, &caller, tenant, &phone, instance).await?;
     Ok(Json(SessionDetailView {

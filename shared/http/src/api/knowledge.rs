@@ -2,7 +2,7 @@
 
 #[cfg(test)]
 use super::problem_answers::{NotFound, TooManyRequests, Unprocessable};
-use super::request::{Asked, RequestBody};
+use super::request::{Answer, Asked, RequestBody};
 use crate::problem::HttpProblem;
 use crate::query::{PathParam, QueryParams};
 use axum::Json;
@@ -105,7 +105,7 @@ impl From<VectorState> for VectorsView {
 pub(super) async fn list_knowledge(
     Asked(api, caller): Asked,
     PathParam(id): PathParam<String>,
-) -> Result<Json<KnowledgeView>, HttpProblem> {
+) -> Answer<KnowledgeView> {
     let found = knowledge::list_sources(&api.deps, &caller, &parse_agent_id(&id)?).await?;
     Ok(Json(KnowledgeView {
         version: found.version,
@@ -178,7 +178,7 @@ pub(super) async fn post_knowledge(
     PathParam(id): PathParam<String>,
     QueryParams(about): QueryParams<DocumentQuery>,
     body: RequestBody,
-) -> Result<Json<AddedSourceView>, HttpProblem> {
+) -> Answer<AddedSourceView> {
     let document = NewDocument {
         title: about.title,
         content_type: body.content_type().map(str::to_owned),
@@ -229,7 +229,7 @@ pub(super) struct WholeSourceView {
 pub(super) async fn get_knowledge_source(
     Asked(api, caller): Asked,
     PathParam((id, source)): PathParam<(String, String)>,
-) -> Result<Json<WholeSourceView>, HttpProblem> {
+) -> Answer<WholeSourceView> {
     let (agent, source) = (parse_agent_id(&id)?, parse_source_id(&source)?);
     let (source, blocks) = knowledge::show_source(&api.deps, &caller, &agent, &source).await?;
     Ok(Json(WholeSourceView {
@@ -283,7 +283,7 @@ pub(super) async fn post_knowledge_vectors(
     Asked(api, caller): Asked,
     PathParam(id): PathParam<String>,
     body: RequestBody,
-) -> Result<Json<VectorsView>, HttpProblem> {
+) -> Answer<VectorsView> {
     let wanted: VectorRequest = body.parse().await?;
     let agent = parse_agent_id(&id)?;
     let state = knowledge::embed_knowledge(&api.deps, &caller, &agent, wanted.again).await?;

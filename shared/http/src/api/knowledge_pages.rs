@@ -3,7 +3,7 @@
 use super::knowledge::{AddedSourceView, parse_agent_id};
 #[cfg(test)]
 use super::problem_answers::NotFound;
-use super::request::{Asked, RequestBody};
+use super::request::{Answer, Asked, RequestBody};
 use crate::problem::HttpProblem;
 use crate::query::PathParam;
 use axum::Json;
@@ -70,7 +70,7 @@ pub(super) async fn post_knowledge_pages(
     Asked(api, caller): Asked,
     PathParam(id): PathParam<String>,
     body: RequestBody,
-) -> Result<Json<PagesView>, HttpProblem> {
+) -> Answer<PagesView> {
     let wanted: PagesRequest = body.parse().await?;
     if !(1..=PAGES_MAX).contains(&wanted.urls.len()) {
         return Err(HttpProblem::bad_request(format!(

@@ -3,7 +3,7 @@
 use super::knowledge::parse_agent_id;
 #[cfg(test)]
 use super::problem_answers::NotFound;
-use super::request::{Asked, RequestBody};
+use super::request::{Answer, Asked, RequestBody};
 use crate::problem::HttpProblem;
 use crate::query::PathParam;
 use axum::Json;
@@ -86,7 +86,7 @@ pub(super) async fn post_knowledge_search(
     Asked(api, caller): Asked,
     PathParam(id): PathParam<String>,
     body: RequestBody,
-) -> Result<Json<SearchView>, HttpProblem> {
+) -> Answer<SearchView> {
     let wanted: SearchRequest = body.parse().await?;
     let limit = wanted.limit.unwrap_or(FOUND_DEFAULT);
     if !(1..=FOUND_MAX).contains(&limit) {

@@ -5,7 +5,7 @@ use super::error_mapping::list_problem;
 use super::outgoing_fields::OutgoingFields;
 #[cfg(test)]
 use super::problem_answers::{Conflict, NotFound};
-use super::request::{Asked, RequestBody};
+use super::request::{Answer, Asked, RequestBody};
 #[cfg(test)]
 use super::schema::OutgoingContentSchema;
 use super::view::{ListView, MessageDetail, MessageItem, ScheduledView};
@@ -49,7 +49,7 @@ pub(super) async fn list_messages(
     Asked(api, caller): Asked,
     PathParam(id): PathParam<String>,
     QueryParams(wanted): QueryParams<MessageListQuery>,
-) -> Result<Json<ListView<MessageItem>>, HttpProblem> {
+) -> Answer<ListView<MessageItem>> {
     let id = parse_conversation_id(&id)?;
     let page = parse_page_request(wanted.limit, wanted.cursor)?;
     let found = if wanted.joined == Some(true) {
@@ -83,7 +83,7 @@ pub(super) enum MessageAnswer {
 pub(super) async fn get_message(
     Asked(api, caller): Asked,
     PathParam(id): PathParam<String>,
-) -> Result<Json<MessageAnswer>, HttpProblem> {
+) -> Answer<MessageAnswer> {
     let deps = &api.deps;
     let mut wanted = id;
     if let Ok(id) = ScheduledId::parse(&wanted) {

@@ -2,7 +2,7 @@
 
 #[cfg(test)]
 use super::problem_answers::NotFound;
-use super::request::Asked;
+use super::request::{Answer, Asked};
 use crate::problem::HttpProblem;
 use crate::query::PathParam;
 use axum::Json;
@@ -55,7 +55,7 @@ impl From<Notice> for NoticeView {
 pub(super) async fn list_notices(
     Asked(api, caller): Asked,
     PathParam(id): PathParam<String>,
-) -> Result<Json<NoticesView>, HttpProblem> {
+) -> Answer<NoticesView> {
     let instance = InstanceId::parse(&id).map_err(|_| HttpProblem::not_found("there is no such instance"))?;
     let notices = operate::list_notices(&api.deps, &caller, &instance).await?;
     let items = notices.into_iter().map(NoticeView::from).collect();

@@ -5,7 +5,7 @@ use super::error_mapping::list_problem;
 use super::invitations::{parse_guest_id, parse_occasion};
 #[cfg(test)]
 use super::problem_answers::NotFound;
-use super::request::{Asked, RequestBody};
+use super::request::{Answer, Asked, RequestBody};
 use super::tenant_query::{TenantPageQuery, TenantQuery};
 use super::view::ListView;
 use crate::problem::HttpProblem;
@@ -101,7 +101,7 @@ fn map_list_error(error: OccasionRequestError, with_cursor: bool) -> HttpProblem
 pub(super) async fn list_occasions(
     Asked(api, caller): Asked,
     QueryParams(wanted): QueryParams<TenantPageQuery>,
-) -> Result<Json<ListView<OccasionView>>, HttpProblem> {
+) -> Answer<ListView<OccasionView>> {
     let page = parse_page_request(wanted.limit, wanted.cursor)?;
     let found = occasions::list_occasions(&api.deps, &caller, wanted.tenant.as_ref(), &page).await;
     let found = found.map_err(|error| map_list_error(error, page.cursor.is_some()))?;
@@ -120,7 +120,7 @@ pub(super) async fn get_occasion(
     Asked(api, caller): Asked,
     PathParam(id): PathParam<String>,
     QueryParams(wanted): QueryParams<TenantQuery>,
-) -> Result<Json<OccasionView>, HttpProblem> {
+) -> Answer<OccasionView> {
     let occasion = parse_occasion(&id)?;
     let found = occasions::find_occasion(&api.deps, &caller, wanted.tenant.as_ref(), &occasion).await?;
     Ok(Json(found.into()))
@@ -182,7 +182,7 @@ pub(super) async fn list_guests(
     Asked(api, caller): Asked,
     PathParam(id): PathParam<String>,
     QueryParams(wanted): QueryParams<TenantPageQuery>,
-) -> Result<Json<ListView<GuestView>>, HttpProblem> {
+) -> Answer<ListView<GuestView>> {
     let page = parse_page_request(wanted.limit, wanted.cursor)?;
     let (occasion, tenant) = (parse_occasion(&id)?, wanted.tenant);
     let found = occasions::list_guests(&api.deps, &caller, tenant.as_ref(), &occasion, &page).await;
@@ -206,7 +206,7 @@ pub(super) async fn get_guest(
     Asked(api, caller): Asked,
     PathParam((id, guest)): PathParam<(String, String)>,
     QueryParams(wanted): QueryParams<TenantQuery>,
-) -> Result<Json<GuestView>, HttpProblem> {
+) -> Answer<GuestView> {
     let (occasion, guest) = (parse_occasion(&id)?, parse_guest_id(&guest)?);
     let named = (&occasion, &guest);
     let found = occasions::find_guest(&api.deps, &caller, wanted.tenant.as_ref(), named).await?;
@@ -292,7 +292,7 @@ pub(super) async fn post_guests(
     PathParam(id): PathParam<String>,
     QueryParams(wanted): QueryParams<TenantQuery>,
     body: RequestBody,
-) -> Result<Json<AddedGuestsView>, HttpProblem> {
+) -> Answer<AddedGuestsView> {
     let occasion = parse_occasion(&id)?;
     let is_csv = body
         .content_type()

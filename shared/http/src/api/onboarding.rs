@@ -5,7 +5,7 @@ use super::context::Api;
 #[cfg(test)]
 use super::problem_answers::{BadGateway, Conflict, NotFound, Unprocessable};
 use super::provider_setup::{ConnectRequest, SetupAction, SetupAnswer, SetupCheck, SetupRequest};
-use super::request::{Asked, RequestBody};
+use super::request::{Answer, Asked, RequestBody};
 use crate::problem::HttpProblem;
 use crate::query::PathParam;
 use axum::Json;
@@ -80,7 +80,7 @@ pub(super) async fn post_connect(
     Asked(api, caller): Asked,
     PathParam(id): PathParam<String>,
     body: RequestBody,
-) -> Result<Json<ConnectView>, HttpProblem> {
+) -> Answer<ConnectView> {
     let wanted: ConnectRequest = body.parse_optional().await?;
     let (instance, done) = set_up_instance(&api, &caller, &id, SetupAction::Connect(wanted)).await?;
     Ok(Json(ConnectView {
@@ -108,7 +108,7 @@ pub(super) async fn post_connect(
 pub(super) async fn post_pairing(
     Asked(api, caller): Asked,
     PathParam(id): PathParam<String>,
-) -> Result<Json<PairingView>, HttpProblem> {
+) -> Answer<PairingView> {
     let (instance, done) = set_up_instance(&api, &caller, &id, SetupAction::Pair).await?;
     let shown = |code: &Secret| code.expose_secret().to_owned();
     let pairing = done.pairing.as_ref();
@@ -136,7 +136,7 @@ pub(super) async fn post_pairing(
 pub(super) async fn post_check(
     Asked(api, caller): Asked,
     PathParam(id): PathParam<String>,
-) -> Result<Json<SetupChecksView>, HttpProblem> {
+) -> Answer<SetupChecksView> {
     let (instance, done) = set_up_instance(&api, &caller, &id, SetupAction::Check).await?;
     Ok(Json(SetupChecksView {
         instance,

@@ -1,17 +1,20 @@
-//! What handlers take of a request: the state with the caller, and the body.
+//! What handlers take of a request (the state with the caller, and the body), and what most of them answer.
 
 use super::context::{Api, BODY_MAX};
 use crate::problem::HttpProblem;
 use crate::query::{parse_json_body, parse_optional_body, read_body};
-use axum::Extension;
 use axum::body::{Body, Bytes};
 use axum::extract::rejection::ExtensionRejection;
 use axum::extract::{FromRequest, FromRequestParts, Request};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, header};
+use axum::{Extension, Json};
 use recado_domain::access::Caller;
 use serde::de::DeserializeOwned;
 use std::convert::Infallible;
+
+/// The answer of most handlers: a value in JSON, or why there is none.
+pub(super) type Answer<T> = Result<Json<T>, HttpProblem>;
 
 /// The state of the API, and the caller of the request. Each handler behind a token takes them.
 pub(super) struct Asked(pub(super) Api, pub(super) Caller);

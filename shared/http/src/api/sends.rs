@@ -7,7 +7,7 @@ use super::messages::{parse_idempotency_key, parse_message_id};
 use super::outgoing_fields::OutgoingFields;
 #[cfg(test)]
 use super::problem_answers::{Conflict, NotFound, Unprocessable};
-use super::request::{Asked, RequestBody};
+use super::request::{Answer, Asked, RequestBody};
 #[cfg(test)]
 use super::schema::OutgoingContentSchema;
 use super::view::{AcceptedView, ScheduledView};
@@ -136,7 +136,7 @@ fn merge_keys(
 pub(super) async fn delete_message(
     Asked(api, caller): Asked,
     PathParam(id): PathParam<String>,
-) -> Result<Json<ScheduledView>, HttpProblem> {
+) -> Answer<ScheduledView> {
     let deps = &api.deps;
     if let Ok(id) = ScheduledId::parse(&id) {
         return Ok(Json(deliver::cancel_scheduled(deps, &caller, &id).await?.into()));

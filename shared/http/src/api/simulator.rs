@@ -2,7 +2,7 @@
 
 #[cfg(test)]
 use super::problem_answers::{Conflict, NotFound};
-use super::request::{Asked, RequestBody};
+use super::request::{Answer, Asked, RequestBody};
 use crate::problem::HttpProblem;
 use axum::http::StatusCode;
 use axum::{Extension, Json};
@@ -33,9 +33,7 @@ pub(super) struct SimulatedOutboxView {
     tag = "Traces",
     responses((status = 200, body = SimulatedOutboxView, description = "The messages"), NotFound)
 ))]
-pub(super) async fn list_simulated_outbox(
-    Asked(api, caller): Asked,
-) -> Result<Json<SimulatedOutboxView>, HttpProblem> {
+pub(super) async fn list_simulated_outbox(Asked(api, caller): Asked) -> Answer<SimulatedOutboxView> {
     let Some(outbox) = &api.options.simulator else {
         return Err(HttpProblem::not_found("nothing is simulated here"));
     };

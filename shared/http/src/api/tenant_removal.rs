@@ -2,7 +2,7 @@
 
 #[cfg(test)]
 use super::problem_answers::{Conflict, NotFound};
-use super::request::Asked;
+use super::request::{Answer, Asked};
 use crate::problem::HttpProblem;
 use crate::query::{PathParam, QueryParams};
 use axum::Json;
@@ -98,7 +98,7 @@ pub(super) async fn delete_tenant(
     Asked(api, caller): Asked,
     PathParam(id): PathParam<String>,
     QueryParams(wanted): QueryParams<TenantRemovalQuery>,
-) -> Result<Json<TenantRemovalView>, HttpProblem> {
+) -> Answer<TenantRemovalView> {
     let tenant = TenantId::parse(&id).map_err(|_| RemovalError::NotFound)?;
     let options = RemovalOptions {
         force: wanted.force,

@@ -3,7 +3,7 @@
 use super::messages::parse_message_id;
 #[cfg(test)]
 use super::problem_answers::NotFound;
-use super::request::Asked;
+use super::request::{Answer, Asked};
 use super::view::{EventView, MessageItem};
 use crate::problem::HttpProblem;
 use crate::query::QueryParams;
@@ -64,7 +64,7 @@ impl From<MessageTrace> for TraceView {
 pub(super) async fn get_trace(
     Asked(api, caller): Asked,
     QueryParams(wanted): QueryParams<TraceQuery>,
-) -> Result<Json<TraceView>, HttpProblem> {
+) -> Answer<TraceView> {
     let deps = &api.deps;
     if wanted.instance.is_some() && wanted.provider_message.is_none() {
         return Err(HttpProblem::bad_request(

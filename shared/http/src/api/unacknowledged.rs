@@ -1,9 +1,8 @@
 //! `/v1/messages/unacknowledged`: lists messages that the provider accepted and WhatsApp did not acknowledge.
 
 use super::error_mapping::list_problem;
-use super::request::Asked;
+use super::request::{Answer, Asked};
 use super::view::ListView;
-use crate::problem::HttpProblem;
 use crate::query::{QueryParams, parse_page_request};
 use axum::Json;
 use recado_domain::Timestamp;
@@ -60,7 +59,7 @@ impl From<UnacknowledgedMessage> for UnacknowledgedView {
 pub(super) async fn list_unacknowledged(
     Asked(api, caller): Asked,
     QueryParams(wanted): QueryParams<UnacknowledgedQuery>,
-) -> Result<Json<ListView<UnacknowledgedView>>, HttpProblem> {
+) -> Answer<ListView<UnacknowledgedView>> {
     let page = parse_page_request(wanted.limit, wanted.cursor)?;
     let found = operate::list_unacknowledged(&api.deps, &caller, wanted.instance, &page).await;
     let found = found.map_err(|error| list_problem(OperateError::from(error), page.cursor.is_some()))?;

@@ -14,7 +14,7 @@ pub(super) use posts::{post_endpoint_test, post_replay};
 use super::context::Api;
 #[cfg(test)]
 use super::problem_answers::{Conflict, NotFound, Unprocessable};
-use super::request::{Asked, RequestBody};
+use super::request::{Answer, Asked, RequestBody};
 use super::tenant_query::TenantQuery;
 use super::view::ListView;
 use crate::problem::HttpProblem;
@@ -115,7 +115,7 @@ struct SigningRotation {
 pub(super) async fn list_webhook_endpoints(
     Asked(api, caller): Asked,
     QueryParams(of): QueryParams<TenantQuery>,
-) -> Result<Json<ListView<EndpointView>>, HttpProblem> {
+) -> Answer<ListView<EndpointView>> {
     let found = webhooks::list_endpoints(&api.deps, &caller, of.tenant.as_ref()).await?;
     let page = Page {
         items: found,
@@ -166,7 +166,7 @@ pub(super) async fn get_webhook_endpoint(
     Asked(api, caller): Asked,
     PathParam(id): PathParam<String>,
     QueryParams(of): QueryParams<TenantQuery>,
-) -> Result<Json<EndpointView>, HttpProblem> {
+) -> Answer<EndpointView> {
     let found = webhooks::read_endpoint(&api.deps, &caller, of.tenant.as_ref(), &id).await?;
     Ok(Json(found.into()))
 }
@@ -189,7 +189,7 @@ pub(super) async fn put_webhook_endpoint(
     PathParam(id): PathParam<String>,
     QueryParams(of): QueryParams<TenantQuery>,
     body: RequestBody,
-) -> Result<Json<EndpointView>, HttpProblem> {
+) -> Answer<EndpointView> {
     let fields: EndpointFields = body.parse().await?;
     let tenant = webhooks::choose_endpoint_tenant(&api.deps, &caller, of.tenant.as_ref()).await?;
     let id = WebhookEndpointId::parse(&id).map_err(|_| WebhookError::NoEndpoint)?;
@@ -238,7 +238,7 @@ pub(super) async fn post_signing_rotation(
     PathParam(id): PathParam<String>,
     QueryParams(of): QueryParams<TenantQuery>,
     body: RequestBody,
-) -> Result<Json<EndpointSecretView>, HttpProblem> {
+) -> Answer<EndpointSecretView> {
     let asked: SigningRotation = body.parse_optional().await?;
     let overlap = match asked.overlap_seconds {
         None => SigningSalts::OVERLAP,

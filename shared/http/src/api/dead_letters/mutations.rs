@@ -2,7 +2,7 @@
 
 #[cfg(test)]
 use super::super::problem_answers::{Conflict, NotFound};
-use super::super::request::{Asked, RequestBody};
+use super::super::request::{Answer, Asked, RequestBody};
 use crate::problem::HttpProblem;
 use crate::query::{PathParam, QueryParams, parse_optional_body};
 use axum::Json;
@@ -239,7 +239,7 @@ pub(crate) struct PurgeView {
 pub(crate) async fn delete_dead_letters(
     Asked(api, caller): Asked,
     QueryParams(unwanted): QueryParams<PurgeQuery>,
-) -> Result<Json<PurgeView>, HttpProblem> {
+) -> Answer<PurgeView> {
     let filter = DeadLetterFilter {
         queue: unwanted.queue,
         reason: unwanted.reason,

@@ -3,7 +3,7 @@
 use super::super::error_mapping::list_problem;
 #[cfg(test)]
 use super::super::problem_answers::NotFound;
-use super::super::request::{Asked, RequestBody};
+use super::super::request::{Answer, Asked, RequestBody};
 use super::super::tenant_query::{TenantPageQuery, TenantQuery};
 use super::super::view::ListView;
 use crate::problem::HttpProblem;
@@ -70,7 +70,7 @@ pub(in crate::api) async fn list_failed_events(
     Asked(api, caller): Asked,
     PathParam(id): PathParam<String>,
     QueryParams(wanted): QueryParams<TenantPageQuery>,
-) -> Result<Json<ListView<FailedEventView>>, HttpProblem> {
+) -> Answer<ListView<FailedEventView>> {
     let page = parse_page_request(wanted.limit, wanted.cursor)?;
     let of = (wanted.tenant.as_ref(), id.as_str());
     let found = webhooks::list_failed_events(&api.deps, &caller, of, &page).await;
@@ -115,7 +115,7 @@ pub(in crate::api) async fn post_failed_redrive(
     PathParam(id): PathParam<String>,
     QueryParams(of): QueryParams<TenantQuery>,
     body: RequestBody,
-) -> Result<Json<RedrivenView>, HttpProblem> {
+) -> Answer<RedrivenView> {
     let asked: RedriveChoice = body.parse_optional().await?;
     let choice = match asked.cursor.as_deref().map(str::parse::<EventCursor>) {
         None => FailedChoice::All,

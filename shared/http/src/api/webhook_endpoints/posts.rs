@@ -2,7 +2,7 @@
 
 #[cfg(test)]
 use super::super::problem_answers::{NotFound, NotImplemented};
-use super::super::request::{Asked, RequestBody};
+use super::super::request::{Answer, Asked, RequestBody};
 use super::super::tenant_query::TenantQuery;
 use super::view::EndpointView;
 use crate::problem::HttpProblem;
@@ -44,7 +44,7 @@ pub(in crate::api) async fn post_endpoint_test(
     Asked(api, caller): Asked,
     PathParam(id): PathParam<String>,
     QueryParams(of): QueryParams<TenantQuery>,
-) -> Result<Json<EndpointTestView>, HttpProblem> {
+) -> Answer<EndpointTestView> {
     let Some(posts) = &api.options.endpoint_posts else {
         return Err(HttpProblem::new(
             StatusCode::NOT_IMPLEMENTED,
@@ -87,7 +87,7 @@ pub(in crate::api) async fn post_replay(
     PathParam(id): PathParam<String>,
     QueryParams(of): QueryParams<TenantQuery>,
     body: RequestBody,
-) -> Result<Json<EndpointView>, HttpProblem> {
+) -> Answer<EndpointView> {
     let asked: ReplayRequest = body.parse_optional().await?;
     let of = of.tenant.as_ref();
     let found = webhooks::replay_events(&api.deps, &caller, of, &id, asked.since).await?;
