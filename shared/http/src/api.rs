@@ -1,6 +1,6 @@
 //! The routes that operators, monitors and the command line call. A route stands in one of two lists. `list_public_routes` needs no
 //! token: `GET /health/whatsapp` returns the status alone without one. `list_operator_routes` needs a token, as `Authorization:
-//! Bearer`; [`permissions`] says which permission its role must include. The description of the API (`GET /openapi.json`) is made of
+//! Bearer`, and says which permission its role must include. The description of the API (`GET /openapi.json`) is made of
 //! the same two lists by the tests, and kept as `docs/openapi.json`. What describes routes and types is compiled for tests alone
 //! (`cfg_attr(test, …)`, and the feature `schema` of the crates whose types the JSON holds).
 
@@ -45,7 +45,6 @@ mod onboarding;
 mod opt_outs;
 mod outgoing_fields;
 mod own_token;
-pub(crate) mod permissions;
 mod pieced_json;
 #[cfg(test)]
 mod problem_answers;
@@ -79,180 +78,185 @@ pub use provider_setup::{
 use crate::keys::Keys;
 use axum::Router;
 use axum::middleware::from_fn_with_state;
-use axum::routing::MethodRouter;
+use axum::routing::{MethodFilter, MethodRouter, on};
 use context::Api;
 use entry_kinds::{agents, calendars, instances, tenants, tools};
+use recado_domain::access::Permission;
 use recado_pipeline::Deps;
 use std::sync::Arc;
 
-/// Lists the routes that need no token. `$routes` makes what is wanted of a path, its methods and their handlers.
+/// Lists the routes that need no token, each by its method, its path and its handler. `$make` makes what is wanted of them.
 macro_rules! list_public_routes {
-    ($routes:ident) => {
-        [
-            $routes!("/health" => get health::get_health),
-            $routes!("/health/whatsapp" => get whatsapp::get_whatsapp_health),
-            $routes!("/unsubscribe/{token}" =>
-                get unsubscribe::get_unsubscribe_page,
-                post unsubscribe::post_unsubscribe
-            ),
-            $routes!("/v1/files/{id}" => get media::get_linked_file),
-            $routes!("/openapi.json" => get description::get_openapi),
-            $routes!("/docs" => get description::get_docs_page),
-            $routes!("/docs.js" => get description::get_docs_script),
+    ($make:ident) => {
+        $make! {
+            GET "/health" => health::get_health;
+            GET "/health/whatsapp" => whatsapp::get_whatsapp_health;
+            GET "/unsubscribe/{token}" => unsubscribe::get_unsubscribe_page;
+            POST "/unsubscribe/{token}" => unsubscribe::post_unsubscribe;
+            GET "/v1/files/{id}" => media::get_linked_file;
+            GET "/openapi.json" => description::get_openapi;
+            GET "/docs" => description::get_docs_page;
+            GET "/docs.js" => description::get_docs_script;
+        }
+    };
+}
+
+/// Lists the routes that need a token. Before the handler stands the permission that the token's role must include. `$make` is as above.
+macro_rules! list_operator_routes {
+    ($make:ident) => {
+        $make! {
+            GET "/health/whatsapp/detailed" Read => whatsapp::detailed::get_detailed_whatsapp_health;
+            GET "/health/whatsapp/dlq" Read => dead_letters::get_dlq_health;
+            GET "/metrics" Read => metrics::get_metrics;
+            GET "/v1/config" Read => config::get_configuration;
+            PUT "/v1/config" Configure => config::put_configuration;
+            POST "/v1/config" Configure => config::post_configuration;
+            // Its answer holds the webhook secrets.
+            GET "/v1/config/webhooks" Configure => config::list_webhooks;
+            GET "/v1/tenants" Read => tenants::list_entries;
+            POST "/v1/tenants" Administer => tenants::post_entry;
+            GET "/v1/tenants/{id}" Read => tenants::get_entry;
+            PUT "/v1/tenants/{id}" Configure => tenants::put_entry;
+            GET "/v1/calendars" Read => calendars::list_entries;
+            POST "/v1/calendars" Configure => calendars::post_entry;
+            GET "/v1/calendars/{id}" Read => calendars::get_entry;
+            PUT "/v1/calendars/{id}" Configure => calendars::put_entry;
+            DELETE "/v1/calendars/{id}" Configure => calendars::delete_entry;
+            GET "/v1/appointments" Read => appointments::get_appointments;
+            GET "/v1/tools" Read => tools::list_entries;
+            POST "/v1/tools" Configure => tools::post_entry;
+            GET "/v1/tools/{id}" Read => tools::get_entry;
+            PUT "/v1/tools/{id}" Configure => tools::put_entry;
+            DELETE "/v1/tools/{id}" Configure => tools::delete_entry;
+            GET "/v1/agents" Read => agents::list_entries;
+            POST "/v1/agents" Configure => agents::post_entry;
+            GET "/v1/agents/{id}" Read => agents::get_entry;
+            PUT "/v1/agents/{id}" Configure => agents::put_entry;
+            DELETE "/v1/agents/{id}" Configure => agents::delete_entry;
+            GET "/v1/agents/{id}/knowledge" Read => knowledge::list_knowledge;
+            POST "/v1/agents/{id}/knowledge" Configure => knowledge::post_knowledge;
+            POST "/v1/agents/{id}/knowledge/pages" Configure => knowledge_pages::post_knowledge_pages;
+            POST "/v1/agents/{id}/knowledge/search" Read => knowledge_search::post_knowledge_search;
+            POST "/v1/agents/{id}/knowledge/vectors" Configure => knowledge::post_knowledge_vectors;
+            GET "/v1/agents/{id}/knowledge/{source}" Read => knowledge::get_knowledge_source;
+            DELETE "/v1/agents/{id}/knowledge/{source}" Configure => knowledge::delete_knowledge_source;
+            GET "/v1/instances" Read => instances::list_entries;
+            POST "/v1/instances" Configure => instances::post_entry;
+            GET "/v1/instances/{id}" Read => instances::get_entry;
+            PUT "/v1/instances/{id}" Configure => instances::put_entry;
+            DELETE "/v1/instances/{id}" Configure => instances::delete_entry;
+            // Its answer holds the webhook secret.
+            GET "/v1/instances/{id}/webhook" Configure => instance_webhook::get_instance_webhook;
+            // They send the instance's key, and a QR code opens the number.
+            POST "/v1/instances/{id}/connect" Configure => onboarding::post_connect;
+            POST "/v1/instances/{id}/pairing" Configure => onboarding::post_pairing;
+            POST "/v1/instances/{id}/check" Configure => onboarding::post_check;
+            // It asks the providers and the model.
+            GET "/v1/checks" Configure => checks::get_checks;
+            GET "/v1/conversations" Read => conversations::list_conversations;
+            GET "/v1/conversations/{id}" Read => conversations::get_conversation;
+            PATCH "/v1/conversations/{id}" Operate => conversations::patch_conversation;
+            GET "/v1/conversations/{id}/messages" Read => messages::list_messages;
+            POST "/v1/conversations/{id}/messages" Operate => messages::post_answer;
+            POST "/v1/conversations/{id}/labels" Operate => annotations::post_labels;
+            GET "/v1/conversations/{id}/notes" Read => annotations::list_notes;
+            POST "/v1/conversations/{id}/notes" Operate => annotations::post_note;
+            DELETE "/v1/conversations/{id}/notes/{number}" Operate => annotations::delete_note;
+            GET "/v1/conversations/{id}/effects" Read => effects::list_effects;
+            POST "/v1/conversations/{id}/effects/{number}" Operate => effects::post_effect;
+            GET "/v1/messages/unacknowledged" Read => unacknowledged::list_unacknowledged;
+            GET "/v1/messages/{id}" Read => messages::get_message;
+            GET "/v1/messages/{id}/media" Read => media::get_media;
+            DELETE "/v1/messages/{id}" Send => sends::delete_message;
+            POST "/v1/instances/{id}/messages" Send => sends::post_send;
+            POST "/v1/instances/{id}/media" Send => media::post_media;
+            POST "/deliver/send" Send => invitations::post_invitation;
+            GET "/deliver/{id}/status" Read => invitation_log::get_invitation_status;
+            GET "/deliver/batches" Read => batches::list_batches;
+            GET "/deliver/batches/{id}" Read => batches::get_batch;
+            GET "/deliver/batches/{id}/recipients" Read => batches::list_batch_recipients;
+            POST "/deliver/batches/{id}/pause" Send => batches::pause_batch;
+            POST "/deliver/batches/{id}/resume" Send => batches::resume_batch;
+            POST "/deliver/batches/{id}/cancel" Send => batches::cancel_batch;
+            POST "/events/{event}/guests/{guest}/send" Send => invitations::post_guest_invitation;
+            GET "/wa/session/{phone}" Read => invitation_log::get_session;
+            GET "/deliver/export" Read => invitation_export::export_invitations;
+            GET "/v1/occasions" Read => occasions::list_occasions;
+            GET "/v1/occasions/{id}" Read => occasions::get_occasion;
+            GET "/v1/occasions/{id}/guests/{guest}" Read => occasions::get_guest;
+            GET "/v1/occasions/{id}/guests" Read => occasions::list_guests;
+            POST "/v1/occasions/{id}/guests" Configure => occasions::post_guests;
+            DELETE "/v1/occasions/{id}/guests/{guest}" Configure => occasions::delete_guest;
+            GET "/v1/occasions/{id}/invitations" Read => invitation_log::list_invitations;
+            GET "/v1/opt-outs" Read => opt_outs::get_opt_outs;
+            // A person's whole data, and its end.
+            POST "/v1/contacts/find" Configure => contacts::post_find;
+            POST "/v1/contacts/export" Configure => contacts::post_export;
+            POST "/v1/contacts/erase" Configure => contacts::post_erase;
+            POST "/v1/instances/{id}/secret/rotate" Configure => config::post_secret_rotation;
+            GET "/v1/instances/{id}/notices" Read => notices::list_notices;
+            POST "/v1/instances/{id}/catch-up" Operate => catch_up::post_catch_up;
+            GET "/v1/dead-letters" Read => dead_letters::list_dead_letters;
+            DELETE "/v1/dead-letters" Operate => dead_letters::mutations::delete_dead_letters;
+            POST "/v1/dead-letters/redrive" Operate => dead_letters::mutations::redrive_dead_letters;
+            GET "/v1/dead-letters/{id}" Read => dead_letters::get_dead_letter;
+            DELETE "/v1/dead-letters/{id}" Operate => dead_letters::mutations::delete_dead_letter;
+            POST "/v1/dead-letters/{id}/redrive" Operate => dead_letters::mutations::redrive_dead_letter;
+            GET "/v1/alerts" Read => alerts::list_alerts;
+            GET "/v1/alerts/notifications" Read => alerts::list_notifications;
+            POST "/v1/alerts/notifications/{id}/redrive" Operate => alerts::redrive_notification;
+            POST "/v1/alerts/test" Operate => alerts::post_test;
+            DELETE "/v1/tenants/{id}" Administer => tenant_removal::delete_tenant;
+            GET "/v1/token" Read => own_token::get_own_token;
+            GET "/v1/tokens" Administer => tokens::list_tokens;
+            POST "/v1/tokens" Administer => tokens::post_token;
+            DELETE "/v1/tokens/{name}" Administer => tokens::delete_token;
+            GET "/v1/audit" Configure => audit::get_audit;
+            GET "/v1/events" Read => events::get_events;
+            GET "/v1/events/stream" Read => events::get_event_stream;
+            POST "/v1/events/tickets" Read => events::post_push_ticket;
+            GET "/v1/webhooks" Read => webhook_endpoints::list_webhook_endpoints;
+            POST "/v1/webhooks" Configure => webhook_endpoints::post_webhook_endpoint;
+            GET "/v1/webhooks/{id}" Read => webhook_endpoints::get_webhook_endpoint;
+            PUT "/v1/webhooks/{id}" Configure => webhook_endpoints::put_webhook_endpoint;
+            DELETE "/v1/webhooks/{id}" Configure => webhook_endpoints::delete_webhook_endpoint;
+            POST "/v1/webhooks/{id}/secret/rotate" Configure => webhook_endpoints::post_signing_rotation;
+            POST "/v1/webhooks/{id}/test" Operate => webhook_endpoints::post_endpoint_test;
+            GET "/v1/webhooks/{id}/failed" Read => webhook_endpoints::list_failed_events;
+            POST "/v1/webhooks/{id}/failed/redrive" Operate => webhook_endpoints::post_failed_redrive;
+            POST "/v1/webhooks/{id}/replay" Operate => webhook_endpoints::post_replay;
+            GET "/v1/trace" Read => trace::get_trace;
+            GET "/v1/trends" Read => trends::get_trends;
+            GET "/v1/usage" Read => usage::get_usage;
+            GET "/simulator/outbox" Read => simulator::list_simulated_outbox;
+            POST "/simulator/messages" Send => simulator::post_simulated_message;
+        }
+    };
+}
+
+/// Makes the table of permissions: of each route that reads a token its method, its path, and what the token's role must include.
+macro_rules! permission_table {
+    ($($method:ident $path:literal $permission:ident => $($part:ident)::+;)+) => {
+        &[
+            // A public route that shows more to a token.
+            ("GET", whatsapp::ROUTE, Permission::Read),
+            $((stringify!($method), $path, Permission::$permission)),+
         ]
     };
 }
 
-/// Lists the routes of kinds of entries, each named by its module of [`entry_kinds`]. `$routes` is as above.
-macro_rules! list_entry_routes {
-    ($routes:ident: $($kind:ident),+) => {
-        [$(
-            $routes!(concat!("/v1/", stringify!($kind)) => get $kind::list_entries, post $kind::post_entry),
-            $routes!(concat!("/v1/", stringify!($kind), "/{id}") =>
-                get $kind::get_entry,
-                put $kind::put_entry,
-                delete $kind::delete_entry
-            )
-        ),+]
-    };
-}
+/// Every route that reads a token: its method, its path, and the permission that the token's role must include.
+/// [`TokenRole::permits`](recado_domain::access::TokenRole::permits) says which roles have it.
+pub(crate) const PERMISSIONS: &[(&str, &str, Permission)] = list_operator_routes!(permission_table);
 
-/// Lists the routes that need a token. Each has a line in [`permissions::PERMISSIONS`]. `$routes` is as above.
-macro_rules! list_operator_routes {
-    ($routes:ident) => {{
-        let mut listed = vec![
-            $routes!("/health/whatsapp/detailed" => get whatsapp::detailed::get_detailed_whatsapp_health),
-            $routes!("/health/whatsapp/dlq" => get dead_letters::get_dlq_health),
-            $routes!(metrics::METRICS_PATH => get metrics::get_metrics),
-            $routes!("/v1/trends" => get trends::get_trends),
-            $routes!("/v1/usage" => get usage::get_usage),
-            $routes!("/v1/config" =>
-                get config::get_configuration,
-                put config::put_configuration,
-                post config::post_configuration
-            ),
-            $routes!("/v1/config/webhooks" => get config::list_webhooks),
-            $routes!("/v1/instances/{id}/secret/rotate" => post config::post_secret_rotation),
-            $routes!("/v1/tenants" => get tenants::list_entries, post tenants::post_entry),
-            $routes!("/v1/tenants/{id}" =>
-                get tenants::get_entry,
-                put tenants::put_entry,
-                delete tenant_removal::delete_tenant
-            ),
-            $routes!("/v1/appointments" => get appointments::get_appointments),
-            $routes!("/v1/agents/{id}/knowledge" =>
-                get knowledge::list_knowledge,
-                post knowledge::post_knowledge
-            ),
-            $routes!("/v1/agents/{id}/knowledge/pages" => post knowledge_pages::post_knowledge_pages),
-            $routes!("/v1/agents/{id}/knowledge/search" => post knowledge_search::post_knowledge_search),
-            $routes!("/v1/agents/{id}/knowledge/vectors" => post knowledge::post_knowledge_vectors),
-            $routes!("/v1/agents/{id}/knowledge/{source}" =>
-                get knowledge::get_knowledge_source,
-                delete knowledge::delete_knowledge_source
-            ),
-            $routes!("/v1/instances/{id}/webhook" => get instance_webhook::get_instance_webhook),
-            $routes!("/v1/instances/{id}/connect" => post onboarding::post_connect),
-            $routes!("/v1/instances/{id}/pairing" => post onboarding::post_pairing),
-            $routes!("/v1/instances/{id}/check" => post onboarding::post_check),
-            $routes!("/v1/checks" => get checks::get_checks),
-            $routes!("/v1/conversations" => get conversations::list_conversations),
-            $routes!("/v1/conversations/{id}" =>
-                get conversations::get_conversation,
-                patch conversations::patch_conversation
-            ),
-            $routes!("/v1/conversations/{id}/messages" =>
-                get messages::list_messages,
-                post messages::post_answer
-            ),
-            $routes!("/v1/conversations/{id}/labels" => post annotations::post_labels),
-            $routes!("/v1/conversations/{id}/notes" =>
-                get annotations::list_notes,
-                post annotations::post_note
-            ),
-            $routes!("/v1/conversations/{id}/notes/{number}" => delete annotations::delete_note),
-            $routes!("/v1/conversations/{id}/effects" => get effects::list_effects),
-            $routes!("/v1/conversations/{id}/effects/{number}" => post effects::post_effect),
-            $routes!("/v1/messages/unacknowledged" => get unacknowledged::list_unacknowledged),
-            $routes!("/v1/messages/{id}" => get messages::get_message, delete sends::delete_message),
-            $routes!("/v1/instances/{id}/messages" => post sends::post_send),
-            $routes!("/v1/instances/{id}/media" => post media::post_media),
-            $routes!("/v1/messages/{id}/media" => get media::get_media),
-            $routes!("/deliver/send" => post invitations::post_invitation),
-            $routes!("/events/{event}/guests/{guest}/send" => post invitations::post_guest_invitation),
-            $routes!("/deliver/{id}/status" => get invitation_log::get_invitation_status),
-            $routes!("/wa/session/{phone}" => get invitation_log::get_session),
-            $routes!("/v1/occasions/{id}/invitations" => get invitation_log::list_invitations),
-            $routes!("/deliver/batches" => get batches::list_batches),
-            $routes!("/deliver/batches/{id}" => get batches::get_batch),
-            $routes!("/deliver/batches/{id}/recipients" => get batches::list_batch_recipients),
-            $routes!("/deliver/batches/{id}/pause" => post batches::pause_batch),
-            $routes!("/deliver/batches/{id}/resume" => post batches::resume_batch),
-            $routes!("/deliver/batches/{id}/cancel" => post batches::cancel_batch),
-            $routes!("/v1/occasions" => get occasions::list_occasions),
-            $routes!("/v1/occasions/{id}" => get occasions::get_occasion),
-            $routes!("/v1/occasions/{id}/guests/{guest}" => get occasions::get_guest),
-            $routes!("/deliver/export" => get invitation_export::export_invitations),
-            $routes!("/v1/occasions/{id}/guests" => get occasions::list_guests, post occasions::post_guests),
-            $routes!("/v1/occasions/{id}/guests/{guest}" => delete occasions::delete_guest),
-            $routes!("/v1/contacts/find" => post contacts::post_find),
-            $routes!("/v1/contacts/export" => post contacts::post_export),
-            $routes!("/v1/contacts/erase" => post contacts::post_erase),
-            $routes!("/v1/opt-outs" => get opt_outs::get_opt_outs),
-            $routes!("/v1/instances/{id}/notices" => get notices::list_notices),
-            $routes!("/v1/instances/{id}/catch-up" => post catch_up::post_catch_up),
-            $routes!("/v1/dead-letters" =>
-                get dead_letters::list_dead_letters,
-                delete dead_letters::mutations::delete_dead_letters
-            ),
-            $routes!("/v1/dead-letters/redrive" => post dead_letters::mutations::redrive_dead_letters),
-            $routes!("/v1/dead-letters/{id}" =>
-                get dead_letters::get_dead_letter,
-                delete dead_letters::mutations::delete_dead_letter
-            ),
-            $routes!("/v1/dead-letters/{id}/redrive" => post dead_letters::mutations::redrive_dead_letter),
-            $routes!("/v1/alerts" => get alerts::list_alerts),
-            $routes!("/v1/alerts/notifications" => get alerts::list_notifications),
-            $routes!("/v1/alerts/notifications/{id}/redrive" => post alerts::redrive_notification),
-            $routes!("/v1/alerts/test" => post alerts::post_test),
-            $routes!("/v1/token" => get own_token::get_own_token),
-            $routes!("/v1/tokens" => get tokens::list_tokens, post tokens::post_token),
-            $routes!("/v1/tokens/{name}" => delete tokens::delete_token),
-            $routes!("/v1/audit" => get audit::get_audit),
-            $routes!("/v1/events" => get events::get_events),
-            $routes!("/v1/events/stream" => get events::get_event_stream),
-            $routes!("/v1/events/tickets" => post events::post_push_ticket),
-            $routes!("/v1/webhooks" =>
-                get webhook_endpoints::list_webhook_endpoints,
-                post webhook_endpoints::post_webhook_endpoint
-            ),
-            $routes!("/v1/webhooks/{id}" =>
-                get webhook_endpoints::get_webhook_endpoint,
-                put webhook_endpoints::put_webhook_endpoint,
-                delete webhook_endpoints::delete_webhook_endpoint
-            ),
-            $routes!("/v1/webhooks/{id}/secret/rotate" => post webhook_endpoints::post_signing_rotation),
-            $routes!("/v1/webhooks/{id}/test" => post webhook_endpoints::post_endpoint_test),
-            $routes!("/v1/webhooks/{id}/failed" => get webhook_endpoints::list_failed_events),
-            $routes!("/v1/webhooks/{id}/failed/redrive" => post webhook_endpoints::post_failed_redrive),
-            $routes!("/v1/webhooks/{id}/replay" => post webhook_endpoints::post_replay),
-            $routes!("/v1/trace" => get trace::get_trace),
-            $routes!("/simulator/outbox" => get simulator::list_simulated_outbox),
-            $routes!("/simulator/messages" => post simulator::post_simulated_message),
-        ];
-        listed.extend(list_entry_routes!($routes: agents, calendars, instances, tools));
-        listed
-    }};
-}
-
-/// Makes a path with its methods, without a description.
+/// Makes the routers of routes, without a description.
 macro_rules! plain_routes {
-    ($path:expr => $($method:ident $($part:ident)::+),+) => {
-        ($path, MethodRouter::new()$(.$method($($part)::+))+)
+    ($($method:ident $path:literal $($permission:ident)? => $($part:ident)::+;)+) => {
+        vec![$(($path, on(MethodFilter::$method, $($part)::+))),+]
     };
 }
 
-fn make_router(routes: impl IntoIterator<Item = (&'static str, MethodRouter<Api>)>) -> Router<Api> {
+fn make_router(routes: Vec<(&'static str, MethodRouter<Api>)>) -> Router<Api> {
     let add = |router: Router<Api>, (path, methods)| router.route(path, methods);
     routes.into_iter().fold(Router::new(), add)
 }
@@ -262,8 +266,8 @@ fn make_router(routes: impl IntoIterator<Item = (&'static str, MethodRouter<Api>
 pub(crate) fn describe_routes() -> utoipa::openapi::OpenApi {
     use utoipa_axum::router::OpenApiRouter;
     macro_rules! described_routes {
-        ($path:expr => $($method:ident $($part:ident)::+),+) => {
-            utoipa_axum::routes!($($($part)::+),+)
+        ($($method:ident $path:literal $($permission:ident)? => $($part:ident)::+;)+) => {
+            vec![$(utoipa_axum::routes!($($part)::+)),+]
         };
     }
     let public = list_public_routes!(described_routes).into_iter();
@@ -290,18 +294,18 @@ pub(crate) fn compare_routes() -> Vec<(RoutePlace, RoutePlace)> {
         };
     }
     macro_rules! compared_routes {
-        ($path:expr => $($method:ident $($part:ident)::+),+) => {
+        ($($method:ident $path:literal $($permission:ident)? => $($part:ident)::+;)+) => {
             vec![$({
                 let methods = <described_path!([] $($part)+) as utoipa::Path>::methods();
                 let path = <described_path!([] $($part)+) as utoipa::Path>::path();
-                let listed = (serde_json::json!([stringify!($method)]), $path.to_owned());
-                (listed, (serde_json::json!(methods), path))
+                let listed = serde_json::json!([stringify!($method).to_lowercase()]);
+                ((listed, $path.to_owned()), (serde_json::json!(methods), path))
             }),+]
         };
     }
-    let public = list_public_routes!(compared_routes).into_iter();
-    let operators = list_operator_routes!(compared_routes).into_iter();
-    public.chain(operators).flatten().collect()
+    let mut compared = list_public_routes!(compared_routes);
+    compared.extend(list_operator_routes!(compared_routes));
+    compared
 }
 
 /// Returns the operators' routes, to be finished or joined with those of the providers.

@@ -1,8 +1,8 @@
 //! Finds the caller that a request's bearer token stands for, and checks its permission.
 
+use super::PERMISSIONS;
 use super::context::Api;
 use super::metrics::METRICS_PATH;
-use super::permissions::find_permission;
 use crate::correlation::RequestCorrelation;
 use crate::problem::HttpProblem;
 use crate::problem_code::ProblemCode;
@@ -10,7 +10,9 @@ use axum::extract::{MatchedPath, Request, State};
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::Response;
-use recado_domain::access::{Caller, ConsoleRequest, TOKEN_LENGTH_MIN, TokenRole, is_strong_token};
+use recado_domain::access::{
+    Caller, ConsoleRequest, Permission, TOKEN_LENGTH_MIN, TokenRole, is_strong_token,
+};
 use recado_domain::secret::Secret;
 use recado_pipeline::tokens;
 use recado_pipeline::trace_span::TRACE_TARGET;
@@ -126,6 +128,20 @@ pub(super) fn check_permission(caller: &Caller, method: &Method, path: &str) -> 
         format!("a token with the role `{}` does not open this", caller.role),
     )
     .with_code(Some(ProblemCode::Role)))
+}
+
+/// Returns the permission that a route needs. `None`: the table lacks the route, so nobody may use it.
+fn find_permission(method: &Method, path: &str) -> Option<Permission> {
+    // axum answers HEAD by the handler of GET.
+    let method = if *method == Method::HEAD {
+        "GET"
+    } else {
+        method.as_str()
+    };
+    let entry = PERMISSIONS
+        .iter()
+        .find(|(known, route, _)| *known == method && *route == path);
+    entry.map(|(_, _, permission)| *permission)
 }
 
 fn token_challenge(challenge: &'static str) -> HttpProblem {

@@ -1,6 +1,6 @@
 //! `GET /v1/token`: what the token of the request opens.
 
-use super::permissions::PERMISSIONS;
+use super::PERMISSIONS;
 use super::tokens::TokenAccessView;
 use axum::{Extension, Json};
 use recado_domain::access::Caller;

@@ -149,7 +149,7 @@ pub(super) enum WhatsappHealthAnswer {
 }
 
 /// The path by which the table of permissions names this route.
-const ROUTE: &str = "/health/whatsapp";
+pub(super) const ROUTE: &str = "/health/whatsapp";
 
 type HealthAnswer = Result<(StatusCode, PiecedJson<WhatsappHealthAnswer>), HttpProblem>;
 

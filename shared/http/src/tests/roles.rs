@@ -10,7 +10,7 @@ mod tenants;
 
 use super::description::{description, is_operators, operations};
 use super::{Answered, Site};
-use crate::api::permissions::PERMISSIONS;
+use crate::api::PERMISSIONS;
 use axum::http::StatusCode;
 use recado_domain::access::TokenRole;
 use requests::{Ids, Wanted, list_requests};
