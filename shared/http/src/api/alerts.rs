@@ -21,8 +21,7 @@ const SHOWN_MAX: usize = 1_000;
 
 /// The filter and the page of a list of alerts.
 #[derive(Debug, Deserialize)]
-#[cfg_attr(test, derive(utoipa::IntoParams))]
-#[cfg_attr(test, into_params(parameter_in = Query))]
+#[cfg_attr(test, derive(utoipa::IntoParams), into_params(parameter_in = Query))]
 #[serde(deny_unknown_fields)]
 pub(super) struct AlertQuery {
     /// `firing` (if absent): those that hold and were told. `watched`: those that do not hold long enough yet. `ended`:
@@ -127,8 +126,7 @@ pub(super) async fn list_alerts(
 
 /// The filter of a list of notifications.
 #[derive(Debug, Deserialize)]
-#[cfg_attr(test, derive(utoipa::IntoParams))]
-#[cfg_attr(test, into_params(parameter_in = Query))]
+#[cfg_attr(test, derive(utoipa::IntoParams), into_params(parameter_in = Query))]
 #[serde(deny_unknown_fields)]
 pub(super) struct NotificationQuery {
     /// `dead` (if absent): those that were given up. `pending`: those that are still tried.
@@ -213,8 +211,7 @@ pub(super) async fn redrive_notification(
 
 /// The destination of a test.
 #[derive(Debug, Deserialize)]
-#[cfg_attr(test, derive(utoipa::IntoParams))]
-#[cfg_attr(test, into_params(parameter_in = Query))]
+#[cfg_attr(test, derive(utoipa::IntoParams), into_params(parameter_in = Query))]
 #[serde(deny_unknown_fields)]
 pub(super) struct TestQuery {
     /// Only this destination.

@@ -15,8 +15,7 @@ use serde::Serialize;
 
 /// An appointment that an agent booked.
 #[derive(Debug, Serialize)]
-#[cfg_attr(test, derive(utoipa::ToSchema))]
-#[cfg_attr(test, schema(as = Appointment))]
+#[cfg_attr(test, derive(utoipa::ToSchema), schema(as = Appointment))]
 pub(super) struct AppointmentView {
     /// The id of the event in the calendar.
     id: String,

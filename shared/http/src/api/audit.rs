@@ -54,8 +54,7 @@ enum AuditActionSchema {
 
 /// The filter and the page of the audit.
 #[derive(Debug, Deserialize)]
-#[cfg_attr(test, derive(utoipa::IntoParams))]
-#[cfg_attr(test, into_params(parameter_in = Query))]
+#[cfg_attr(test, derive(utoipa::IntoParams), into_params(parameter_in = Query))]
 #[serde(deny_unknown_fields)]
 pub(super) struct AuditQuery {
     /// Only what was done to records of this tenant.

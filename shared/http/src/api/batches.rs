@@ -186,8 +186,7 @@ pub(super) async fn get_batch(
 
 /// The recipients of a batch that a request asks for.
 #[derive(Debug, Deserialize)]
-#[cfg_attr(test, derive(utoipa::IntoParams))]
-#[cfg_attr(test, into_params(parameter_in = Query))]
+#[cfg_attr(test, derive(utoipa::IntoParams), into_params(parameter_in = Query))]
 #[serde(deny_unknown_fields)]
 pub(super) struct BatchRecipientsQuery {
     /// The tenant, with a token of the installation. If absent, the only one.

@@ -18,8 +18,7 @@ use serde::{Deserialize, Serialize};
 
 /// The filter of `/v1/checks`.
 #[derive(Debug, Deserialize)]
-#[cfg_attr(test, derive(utoipa::IntoParams))]
-#[cfg_attr(test, into_params(parameter_in = Query))]
+#[cfg_attr(test, derive(utoipa::IntoParams), into_params(parameter_in = Query))]
 #[serde(deny_unknown_fields)]
 pub(super) struct ChecksQuery {
     /// Only of this instance.

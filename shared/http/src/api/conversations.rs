@@ -19,8 +19,7 @@ use serde::{Deserialize, Serialize};
 
 /// The filter and the page of a list of conversations.
 #[derive(Debug, Deserialize)]
-#[cfg_attr(test, derive(utoipa::IntoParams))]
-#[cfg_attr(test, into_params(parameter_in = Query))]
+#[cfg_attr(test, derive(utoipa::IntoParams), into_params(parameter_in = Query))]
 #[serde(deny_unknown_fields)]
 pub(super) struct ConversationQuery {
     /// Only of this instance.
@@ -50,8 +49,7 @@ pub(super) struct ConversationQuery {
 
 /// A page of conversations.
 #[derive(Debug, Serialize)]
-#[cfg_attr(test, derive(utoipa::ToSchema))]
-#[cfg_attr(test, schema(as = ConversationList))]
+#[cfg_attr(test, derive(utoipa::ToSchema), schema(as = ConversationList))]
 pub(super) struct ConversationListView {
     items: Vec<ConversationView>,
     next_cursor: Option<String>,

@@ -23,8 +23,7 @@ const DLQ_MESSAGES_MAX: usize = 100;
 
 /// The filter and the page of a list of dead letters.
 #[derive(Debug, Deserialize)]
-#[cfg_attr(test, derive(utoipa::IntoParams))]
-#[cfg_attr(test, into_params(parameter_in = Query))]
+#[cfg_attr(test, derive(utoipa::IntoParams), into_params(parameter_in = Query))]
 #[serde(deny_unknown_fields)]
 pub(super) struct DeadLetterQuery {
     /// Only of this queue.
@@ -103,8 +102,7 @@ pub(super) async fn get_dead_letter(
 
 /// The filter of `/health/whatsapp/dlq`.
 #[derive(Debug, Deserialize)]
-#[cfg_attr(test, derive(utoipa::IntoParams))]
-#[cfg_attr(test, into_params(parameter_in = Query))]
+#[cfg_attr(test, derive(utoipa::IntoParams), into_params(parameter_in = Query))]
 #[serde(deny_unknown_fields)]
 pub(super) struct DlqQuery {
     /// Only of this instance.

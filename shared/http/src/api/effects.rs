@@ -45,8 +45,7 @@ pub(super) struct EffectView {
 
 /// The state of an effect.
 #[derive(Debug, Clone, Copy, Serialize)]
-#[cfg_attr(test, derive(utoipa::ToSchema))]
-#[cfg_attr(test, schema(as = EffectState))]
+#[cfg_attr(test, derive(utoipa::ToSchema), schema(as = EffectState))]
 #[serde(rename_all = "snake_case")]
 enum EffectStateView {
     /// The effect is under way.

@@ -23,8 +23,7 @@ use serde::{Deserialize, Serialize};
 
 /// The events that a reader wants.
 #[derive(Debug, Deserialize)]
-#[cfg_attr(test, derive(utoipa::IntoParams))]
-#[cfg_attr(test, into_params(parameter_in = Query))]
+#[cfg_attr(test, derive(utoipa::IntoParams), into_params(parameter_in = Query))]
 #[serde(deny_unknown_fields)]
 pub(super) struct EventsQuery {
     /// Only events of this tenant.

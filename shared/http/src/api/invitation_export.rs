@@ -31,8 +31,7 @@ enum ExportFormat {
 
 /// The entries of the log that are wanted.
 #[derive(Debug, Deserialize)]
-#[cfg_attr(test, derive(utoipa::IntoParams))]
-#[cfg_attr(test, into_params(parameter_in = Query))]
+#[cfg_attr(test, derive(utoipa::IntoParams), into_params(parameter_in = Query))]
 #[serde(deny_unknown_fields)]
 pub(super) struct ExportQuery {
     /// The tenant, with a token of the installation. If absent, the only one.

@@ -163,8 +163,7 @@ pub(super) async fn list_invitations(
 
 /// The tenant and the instance of a session.
 #[derive(Debug, Deserialize)]
-#[cfg_attr(test, derive(utoipa::IntoParams))]
-#[cfg_attr(test, into_params(parameter_in = Query))]
+#[cfg_attr(test, derive(utoipa::IntoParams), into_params(parameter_in = Query))]
 #[serde(deny_unknown_fields)]
 pub(super) struct SessionQuery {
     /// The tenant, with a token of the installation. If absent, the only one.

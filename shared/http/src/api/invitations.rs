@@ -30,8 +30,7 @@ const BATCH_BODY_MAX: usize = 4 * 1024 * 1024;
 
 /// The channel of an invitation.
 #[derive(Debug, Clone, Copy, Deserialize)]
-#[cfg_attr(test, derive(utoipa::ToSchema))]
-#[cfg_attr(test, schema(as = InvitationChannel))]
+#[cfg_attr(test, derive(utoipa::ToSchema), schema(as = InvitationChannel))]
 #[serde(rename_all = "snake_case")]
 enum ChannelParam {
     /// By WhatsApp.

@@ -118,8 +118,7 @@ pub(super) async fn list_knowledge(
 
 /// The description of the document, as query parameters.
 #[derive(Debug, Deserialize)]
-#[cfg_attr(test, derive(utoipa::IntoParams))]
-#[cfg_attr(test, into_params(parameter_in = Query))]
+#[cfg_attr(test, derive(utoipa::IntoParams), into_params(parameter_in = Query))]
 #[serde(deny_unknown_fields)]
 pub(super) struct DocumentQuery {
     /// Name of the file, or address of the page: 1 to 300 characters. A source with this title is replaced.

@@ -24,8 +24,7 @@ const FILE_MAX: usize = 4 * 1024 * 1024;
 
 /// The description of the file, as query parameters.
 #[derive(Debug, Deserialize)]
-#[cfg_attr(test, derive(utoipa::IntoParams))]
-#[cfg_attr(test, into_params(parameter_in = Query))]
+#[cfg_attr(test, derive(utoipa::IntoParams), into_params(parameter_in = Query))]
 #[serde(deny_unknown_fields)]
 pub(super) struct UploadQuery {
     /// Name of the file.
@@ -116,8 +115,7 @@ pub(super) async fn get_media(
 
 /// The end of a link to a file and its proof, as query parameters.
 #[derive(Debug, Deserialize)]
-#[cfg_attr(test, derive(utoipa::IntoParams))]
-#[cfg_attr(test, into_params(parameter_in = Query))]
+#[cfg_attr(test, derive(utoipa::IntoParams), into_params(parameter_in = Query))]
 pub(super) struct FileLinkQuery {
     /// The second since 1970 until which the link is valid.
     until: i64,

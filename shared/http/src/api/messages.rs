@@ -23,8 +23,7 @@ use serde_json::Value;
 
 /// The page of a list of messages.
 #[derive(Debug, Deserialize)]
-#[cfg_attr(test, derive(utoipa::IntoParams))]
-#[cfg_attr(test, into_params(parameter_in = Query))]
+#[cfg_attr(test, derive(utoipa::IntoParams), into_params(parameter_in = Query))]
 #[serde(deny_unknown_fields)]
 pub(super) struct MessageListQuery {
     /// `true`: together with the messages of the same person's conversations in `joined` and `moved_to`, by time. A message's id

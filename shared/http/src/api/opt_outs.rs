@@ -16,8 +16,7 @@ use serde::{Deserialize, Serialize};
 
 /// The tenant and the page of the list.
 #[derive(Debug, Deserialize)]
-#[cfg_attr(test, derive(utoipa::IntoParams))]
-#[cfg_attr(test, into_params(parameter_in = Query))]
+#[cfg_attr(test, derive(utoipa::IntoParams), into_params(parameter_in = Query))]
 #[serde(deny_unknown_fields)]
 pub(super) struct OptOutQuery {
     /// The tenant.
@@ -31,8 +30,7 @@ pub(super) struct OptOutQuery {
 
 /// The way by which a person told its preference.
 #[derive(Debug, Serialize)]
-#[cfg_attr(test, derive(utoipa::ToSchema))]
-#[cfg_attr(test, schema(as = OptOutSource))]
+#[cfg_attr(test, derive(utoipa::ToSchema), schema(as = OptOutSource))]
 #[serde(rename_all = "snake_case")]
 enum OptOutSourceView {
     /// By a message to an instance.
@@ -47,8 +45,7 @@ enum OptOutSourceView {
 
 /// The preference of one recipient, as it was told last.
 #[derive(Debug, Serialize)]
-#[cfg_attr(test, derive(utoipa::ToSchema))]
-#[cfg_attr(test, schema(as = OptOut))]
+#[cfg_attr(test, derive(utoipa::ToSchema), schema(as = OptOut))]
 pub(super) struct OptOutView {
     /// Key of the recipient: a hash that tells nothing of the address.
     recipient: String,

@@ -5,8 +5,7 @@ use serde::Deserialize;
 
 /// The tenant of a request.
 #[derive(Debug, Deserialize)]
-#[cfg_attr(test, derive(utoipa::IntoParams))]
-#[cfg_attr(test, into_params(parameter_in = Query))]
+#[cfg_attr(test, derive(utoipa::IntoParams), into_params(parameter_in = Query))]
 #[serde(deny_unknown_fields)]
 pub(super) struct TenantQuery {
     /// The tenant, with a token of the installation. If absent, the only one.
@@ -15,8 +14,7 @@ pub(super) struct TenantQuery {
 
 /// The tenant and the page of a list.
 #[derive(Debug, Deserialize)]
-#[cfg_attr(test, derive(utoipa::IntoParams))]
-#[cfg_attr(test, into_params(parameter_in = Query))]
+#[cfg_attr(test, derive(utoipa::IntoParams), into_params(parameter_in = Query))]
 #[serde(deny_unknown_fields)]
 pub(super) struct TenantPageQuery {
     /// The tenant, with a token of the installation. If absent, the only one.

@@ -14,8 +14,7 @@ use serde::{Deserialize, Serialize};
 
 /// The options of a removal.
 #[derive(Debug, Deserialize)]
-#[cfg_attr(test, derive(utoipa::IntoParams))]
-#[cfg_attr(test, into_params(parameter_in = Query))]
+#[cfg_attr(test, derive(utoipa::IntoParams), into_params(parameter_in = Query))]
 #[serde(deny_unknown_fields)]
 pub(super) struct TenantRemovalQuery {
     /// `true`: removed also if the tenant still owes replies.

@@ -122,8 +122,7 @@ pub(super) async fn post_token(
 
 /// The filter and the page of the list of tokens.
 #[derive(Debug, Deserialize)]
-#[cfg_attr(test, derive(utoipa::IntoParams))]
-#[cfg_attr(test, into_params(parameter_in = Query))]
+#[cfg_attr(test, derive(utoipa::IntoParams), into_params(parameter_in = Query))]
 #[serde(deny_unknown_fields)]
 pub(super) struct TokenListQuery {
     /// Only of this tenant.
@@ -155,8 +154,7 @@ pub(super) async fn list_tokens(
 
 /// The tenant of the token to revoke.
 #[derive(Debug, Deserialize)]
-#[cfg_attr(test, derive(utoipa::IntoParams))]
-#[cfg_attr(test, into_params(parameter_in = Query))]
+#[cfg_attr(test, derive(utoipa::IntoParams), into_params(parameter_in = Query))]
 #[serde(deny_unknown_fields)]
 pub(super) struct TokenTenantQuery {
     /// The tenant that the token is limited to. If absent, the token is one of the whole installation, or of the only

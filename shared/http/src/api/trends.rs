@@ -22,8 +22,7 @@ const STEP_MINUTES_MAX: u32 = 24 * 60;
 
 /// What the trends are of, and for which time.
 #[derive(Debug, Deserialize)]
-#[cfg_attr(test, derive(utoipa::IntoParams))]
-#[cfg_attr(test, into_params(parameter_in = Query))]
+#[cfg_attr(test, derive(utoipa::IntoParams), into_params(parameter_in = Query))]
 #[serde(deny_unknown_fields)]
 pub(super) struct TrendQuery {
     /// Only of this tenant.

@@ -13,8 +13,7 @@ use serde::{Deserialize, Serialize};
 
 /// The filter and the page of the list.
 #[derive(Debug, Deserialize)]
-#[cfg_attr(test, derive(utoipa::IntoParams))]
-#[cfg_attr(test, into_params(parameter_in = Query))]
+#[cfg_attr(test, derive(utoipa::IntoParams), into_params(parameter_in = Query))]
 #[serde(deny_unknown_fields)]
 pub(super) struct UnacknowledgedQuery {
     /// Only of this instance.

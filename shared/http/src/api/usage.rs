@@ -18,8 +18,7 @@ const DAYS: u32 = 30;
 
 /// The use that is asked for.
 #[derive(Debug, Deserialize)]
-#[cfg_attr(test, derive(utoipa::IntoParams))]
-#[cfg_attr(test, into_params(parameter_in = Query))]
+#[cfg_attr(test, derive(utoipa::IntoParams), into_params(parameter_in = Query))]
 #[serde(deny_unknown_fields)]
 pub(super) struct UsageQuery {
     /// The part by which use is summed up: `day` if absent.
@@ -39,8 +38,7 @@ pub(super) struct UsageQuery {
 
 /// The part by which use is summed up.
 #[derive(Debug, Clone, Copy, Deserialize)]
-#[cfg_attr(test, derive(utoipa::ToSchema))]
-#[cfg_attr(test, schema(as = UsageGroup))]
+#[cfg_attr(test, derive(utoipa::ToSchema), schema(as = UsageGroup))]
 #[serde(rename_all = "snake_case")]
 enum UsageGroupParam {
     /// By day.
@@ -121,8 +119,7 @@ struct UsageItem {
 
 /// An amount of money.
 #[derive(Debug, Serialize)]
-#[cfg_attr(test, derive(utoipa::ToSchema))]
-#[cfg_attr(test, schema(as = UsageCost))]
+#[cfg_attr(test, derive(utoipa::ToSchema), schema(as = UsageCost))]
 pub(super) struct CostItem {
     /// The currency, such as `USD`.
     currency: String,

@@ -39,8 +39,7 @@ fn shared_status_code(status: HealthStatus, shared: bool) -> StatusCode {
 
 /// The filter of `/health/whatsapp`.
 #[derive(Debug, Deserialize)]
-#[cfg_attr(test, derive(utoipa::IntoParams))]
-#[cfg_attr(test, into_params(parameter_in = Query))]
+#[cfg_attr(test, derive(utoipa::IntoParams), into_params(parameter_in = Query))]
 #[serde(deny_unknown_fields)]
 pub(super) struct WhatsappHealthQuery {
     /// Only of this instance.

@@ -193,8 +193,7 @@ pub(crate) async fn delete_dead_letter(
 
 /// The filter of the dead letters to delete.
 #[derive(Debug, Deserialize)]
-#[cfg_attr(test, derive(utoipa::IntoParams))]
-#[cfg_attr(test, into_params(parameter_in = Query))]
+#[cfg_attr(test, derive(utoipa::IntoParams), into_params(parameter_in = Query))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct PurgeQuery {
     /// Only of this queue.

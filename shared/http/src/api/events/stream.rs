@@ -34,8 +34,7 @@ const STREAM_TIME: SignedDuration = SignedDuration::from_mins(15);
 
 /// The events that a stream is to tell.
 #[derive(Debug, Deserialize)]
-#[cfg_attr(test, derive(utoipa::IntoParams))]
-#[cfg_attr(test, into_params(parameter_in = Query))]
+#[cfg_attr(test, derive(utoipa::IntoParams), into_params(parameter_in = Query))]
 #[serde(deny_unknown_fields)]
 pub(in crate::api) struct StreamQuery {
     /// Only events of this tenant.

@@ -7,8 +7,7 @@ use serde::Serialize;
 /// The cost of a message by the configured prices, as `GET /v1/usage` counts it: of the turn that wrote it, of its recording, and
 /// of its charge by the provider.
 #[derive(Debug, Serialize)]
-#[cfg_attr(test, derive(utoipa::ToSchema))]
-#[cfg_attr(test, schema(as = MessageCost))]
+#[cfg_attr(test, derive(utoipa::ToSchema), schema(as = MessageCost))]
 pub(super) struct CostView {
     /// The cost in each currency. Empty if nothing that was used has a price.
     costs: Vec<CostItem>,

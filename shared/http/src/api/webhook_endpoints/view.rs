@@ -8,8 +8,7 @@ use serde::Serialize;
 
 /// The state of an endpoint in one word.
 #[derive(Debug, Serialize)]
-#[cfg_attr(test, derive(utoipa::ToSchema))]
-#[cfg_attr(test, schema(as = EndpointStatus))]
+#[cfg_attr(test, derive(utoipa::ToSchema), schema(as = EndpointStatus))]
 #[serde(rename_all = "snake_case")]
 enum EndpointStatusView {
     /// The endpoint accepts what it is posted, or was posted nothing yet.
@@ -24,8 +23,7 @@ enum EndpointStatusView {
 
 /// An endpoint with the state of its posts.
 #[derive(Debug, Serialize)]
-#[cfg_attr(test, derive(utoipa::ToSchema))]
-#[cfg_attr(test, schema(as = WebhookEndpointState))]
+#[cfg_attr(test, derive(utoipa::ToSchema), schema(as = WebhookEndpointState))]
 pub(in crate::api) struct EndpointView {
     id: WebhookEndpointId,
     tenant: TenantId,
