@@ -16,6 +16,7 @@ pub(super) const MARGIN: SignedDuration = SignedDuration::from_secs(5);
 
 /// The state of an effect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum EffectState {
     /// The call was begun, and nobody stored how it ended.

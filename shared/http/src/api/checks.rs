@@ -75,22 +75,11 @@ struct ModelCheckView {
     /// Id of the agent that the user runs. Absent if a model was asked.
     #[serde(skip_serializing_if = "Option::is_none")]
     http_agent: Option<AgentId>,
-    purpose: ModelPurposeView,
+    purpose: ModelPurpose,
     answer: ModelAnswerView,
     /// The reason why it does not answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     detail: Option<String>,
-}
-
-/// The work of a model: replies to contacts, questions that are rewritten for a search in documents, vectors, or transcriptions.
-#[derive(Debug, Clone, Copy, Serialize)]
-#[cfg_attr(test, derive(utoipa::ToSchema))]
-#[serde(rename_all = "snake_case")]
-enum ModelPurposeView {
-    Replies,
-    Rewriting,
-    Embeddings,
-    Transcriptions,
 }
 
 /// The answer of a model that was asked for the least that it answers.
@@ -183,12 +172,7 @@ impl From<ModelCheck> for ModelCheckView {
         Self {
             model: check.model,
             http_agent: check.http_agent,
-            purpose: match check.purpose {
-                ModelPurpose::Replies => ModelPurposeView::Replies,
-                ModelPurpose::Rewriting => ModelPurposeView::Rewriting,
-                ModelPurpose::Embeddings => ModelPurposeView::Embeddings,
-                ModelPurpose::Transcriptions => ModelPurposeView::Transcriptions,
-            },
+            purpose: check.purpose,
             answer,
             detail,
         }

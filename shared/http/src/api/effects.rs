@@ -35,41 +35,12 @@ pub(super) struct EffectView {
     /// The arguments, without those that are hidden.
     #[cfg_attr(test, schema(value_type = Object))]
     arguments: Value,
-    state: EffectStateView,
+    state: EffectState,
     begun_at: Timestamp,
     /// Time at which its end was stored.
     ended_at: Option<Timestamp>,
     /// The answer of the tool.
     result: Option<String>,
-}
-
-/// The state of an effect.
-#[derive(Debug, Clone, Copy, Serialize)]
-#[cfg_attr(test, derive(utoipa::ToSchema), schema(as = EffectState))]
-#[serde(rename_all = "snake_case")]
-enum EffectStateView {
-    /// The effect is under way.
-    Doing,
-    /// The effect happened.
-    Done,
-    /// The effect did not happen, and will not.
-    Failed,
-    /// The thing that it was about is gone.
-    Void,
-    /// Nobody could find out whether it happened. A person may say.
-    Unknown,
-}
-
-impl From<EffectState> for EffectStateView {
-    fn from(state: EffectState) -> Self {
-        match state {
-            EffectState::Doing => Self::Doing,
-            EffectState::Done => Self::Done,
-            EffectState::Failed => Self::Failed,
-            EffectState::Void => Self::Void,
-            EffectState::Unknown => Self::Unknown,
-        }
-    }
 }
 
 impl From<EffectEntry> for EffectView {
@@ -80,7 +51,7 @@ impl From<EffectEntry> for EffectView {
             conversation_id: entry.conversation,
             tool: entry.tool.name,
             arguments: entry.arguments,
-            state: entry.state.into(),
+            state: entry.state,
             begun_at: entry.begun_at,
             ended_at: entry.ended_at,
             result: entry.result,
@@ -94,30 +65,7 @@ impl From<EffectEntry> for EffectView {
 #[serde(deny_unknown_fields)]
 #[cfg_attr(test, schema(example = json!({"state": "done"})))]
 struct EffectChange {
-    state: DecidedState,
-}
-
-/// The end of an effect, as a person says.
-#[derive(Debug, Clone, Copy, Deserialize)]
-#[cfg_attr(test, derive(utoipa::ToSchema))]
-#[serde(rename_all = "snake_case")]
-enum DecidedState {
-    /// The effect happened.
-    Done,
-    /// The effect did not happen.
-    Failed,
-    /// The thing that it was about is gone.
-    Void,
-}
-
-impl From<DecidedState> for EffectDecision {
-    fn from(state: DecidedState) -> Self {
-        match state {
-            DecidedState::Done => Self::Done,
-            DecidedState::Failed => Self::Failed,
-            DecidedState::Void => Self::Void,
-        }
-    }
+    state: EffectDecision,
 }
 
 /// Lists what the agent's tools did for the contact of a conversation, the newest first, also in earlier conversations.
@@ -158,6 +106,6 @@ pub(super) async fn post_effect(
     let id = parse_conversation_id(&id)?;
     let change: EffectChange = body.parse().await?;
     let of = (&id, number);
-    let decided = operate::decide_effect(&api.deps, &caller, of, change.state.into(), &correlation).await?;
+    let decided = operate::decide_effect(&api.deps, &caller, of, change.state, &correlation).await?;
     Ok(Json(decided.into()))
 }

@@ -28,26 +28,6 @@ use serde_json::{Map, Value};
 /// Largest body of a request with many guests.
 const BATCH_BODY_MAX: usize = 4 * 1024 * 1024;
 
-/// The channel of an invitation.
-#[derive(Debug, Clone, Copy, Deserialize)]
-#[cfg_attr(test, derive(utoipa::ToSchema), schema(as = InvitationChannel))]
-#[serde(rename_all = "snake_case")]
-enum ChannelParam {
-    /// By WhatsApp.
-    Whatsapp,
-    /// By e-mail.
-    Email,
-}
-
-impl From<ChannelParam> for InvitationChannel {
-    fn from(param: ChannelParam) -> Self {
-        match param {
-            ChannelParam::Whatsapp => Self::Whatsapp,
-            ChannelParam::Email => Self::Email,
-        }
-    }
-}
-
 /// An invitation to be sent. `guestId`, `guestIds` or `phone` is required. With `guestId` the phone may stand beside it, and must be
 /// the guest's.
 #[derive(Debug, Deserialize)]
@@ -58,7 +38,7 @@ struct InvitationSendRequest {
     /// The occasion.
     #[serde(rename = "eventId")]
     event_id: String,
-    channel: ChannelParam,
+    channel: InvitationChannel,
     /// Name of the template.
     template: String,
     /// The guest.
@@ -88,7 +68,7 @@ struct InvitationSendRequest {
 #[serde(deny_unknown_fields)]
 #[cfg_attr(test, schema(example = json!({"channel": "whatsapp", "template": "invite"})))]
 struct GuestSendRequest {
-    channel: ChannelParam,
+    channel: InvitationChannel,
     /// Name of the template.
     template: String,
     /// Values of the template's variables.
@@ -233,7 +213,7 @@ pub(super) async fn post_invitation(
                     .iter()
                     .map(|id| parse_guest_id(id))
                     .collect::<Result<_, _>>()?,
-                channel: wanted.channel.into(),
+                channel: wanted.channel,
                 template: parse_template(&wanted.template)?,
                 variables: wanted.variables,
                 metadata: parse_metadata(wanted.metadata.as_ref())?,
@@ -253,7 +233,7 @@ pub(super) async fn post_invitation(
         tenant: parse_tenant(wanted.tenant.as_deref())?,
         occasion: parse_occasion(&wanted.event_id)?,
         guest,
-        channel: wanted.channel.into(),
+        channel: wanted.channel,
         template: parse_template(&wanted.template)?,
         variables: wanted.variables,
         metadata: parse_metadata(wanted.metadata.as_ref())?,
@@ -305,7 +285,7 @@ pub(super) async fn post_guest_invitation(
         tenant: parse_tenant(wanted.tenant.as_deref())?,
         occasion: parse_occasion(&event)?,
         guest: NamedGuest::Id(parse_guest_id(&guest)?),
-        channel: wanted.channel.into(),
+        channel: wanted.channel,
         template: parse_template(&wanted.template)?,
         variables: wanted.variables,
         metadata: parse_metadata(wanted.metadata.as_ref())?,

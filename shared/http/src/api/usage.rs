@@ -23,7 +23,7 @@ const DAYS: u32 = 30;
 pub(super) struct UsageQuery {
     /// The part by which use is summed up: `day` if absent.
     #[cfg_attr(test, param(inline))]
-    by: Option<UsageGroupParam>,
+    by: Option<UsageGroup>,
     /// Only of this tenant.
     tenant: Option<TenantId>,
     /// Only of this conversation: what its stored messages and its discarded drafts used. An erased message is not there.
@@ -34,35 +34,6 @@ pub(super) struct UsageQuery {
     /// The last day, in UTC: today if absent.
     #[cfg_attr(test, param(value_type = Option<String>, format = Date))]
     until: Option<Date>,
-}
-
-/// The part by which use is summed up.
-#[derive(Debug, Clone, Copy, Deserialize)]
-#[cfg_attr(test, derive(utoipa::ToSchema), schema(as = UsageGroup))]
-#[serde(rename_all = "snake_case")]
-enum UsageGroupParam {
-    /// By day.
-    Day,
-    /// By agent.
-    Agent,
-    /// By model.
-    Model,
-    /// By the country of the recipients of charged messages.
-    Country,
-    /// By tenant.
-    Tenant,
-}
-
-impl From<UsageGroupParam> for UsageGroup {
-    fn from(param: UsageGroupParam) -> Self {
-        match param {
-            UsageGroupParam::Day => Self::Day,
-            UsageGroupParam::Agent => Self::Agent,
-            UsageGroupParam::Model => Self::Model,
-            UsageGroupParam::Country => Self::Country,
-            UsageGroupParam::Tenant => Self::Tenant,
-        }
-    }
 }
 
 /// The use of models in some days.
@@ -205,7 +176,7 @@ pub(super) async fn get_usage(
         conversation: wanted.conversation,
         from: since,
         to: until,
-        by: wanted.by.unwrap_or(UsageGroupParam::Day).into(),
+        by: wanted.by.unwrap_or(UsageGroup::Day),
     };
     match read_usage(&api.deps, &caller, &request).await? {
         Some(lines) => Ok(Json(UsageView {

@@ -16,6 +16,7 @@ use recado_domain::usage::UsageSum;
 use recado_ports::Deps;
 use recado_ports::ports::{PageRequest, PortResult};
 use recado_ports::records::configuration::{find_config_by_id, find_named_entries};
+use serde::Deserialize;
 use std::collections::BTreeMap;
 
 /// Number of tenants whose sums are read side by side.
@@ -25,7 +26,9 @@ const SIDE_BY_SIDE: usize = 16;
 const PAGE: usize = 200;
 
 /// The part by which use is summed up.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+#[serde(rename_all = "snake_case")]
 pub enum UsageGroup {
     /// By day.
     Day,

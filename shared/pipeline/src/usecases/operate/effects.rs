@@ -10,9 +10,12 @@ use recado_domain::effects::{EffectEntry, EffectState, EntryEnd};
 use recado_domain::ids::{ConversationId, CorrelationId};
 use recado_ports::Deps;
 use recado_ports::records::effects::find_journal;
+use serde::Deserialize;
 
 /// The end of an effect, as a person says.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = DecidedState))]
+#[serde(rename_all = "snake_case")]
 pub enum EffectDecision {
     /// The effect happened.
     Done,

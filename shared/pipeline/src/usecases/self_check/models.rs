@@ -10,6 +10,7 @@ use recado_ports::Deps;
 use recado_ports::ports::{CredentialState, LlmError, PortResult};
 use recado_ports::records::knowledge::find_knowledge;
 use recado_ports::settings::RewriteWay;
+use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The answer of a model that was asked for the least that it answers.
@@ -23,8 +24,10 @@ pub enum ModelAnswer {
     Failed(LlmError),
 }
 
-/// The work of a model.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+/// The work of a model: replies to contacts, questions that are rewritten for a search in documents, vectors, or transcriptions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = ModelPurposeView))]
+#[serde(rename_all = "snake_case")]
 pub enum ModelPurpose {
     /// Answers contacts.
     Replies,
