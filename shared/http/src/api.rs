@@ -19,8 +19,6 @@ mod contacts;
 mod context;
 mod conversations;
 mod dead_letters;
-#[cfg(test)]
-mod describe;
 mod description;
 mod effects;
 mod entries;
@@ -47,7 +45,7 @@ mod outgoing_fields;
 mod own_token;
 mod pieced_json;
 #[cfg(test)]
-mod problem_answers;
+pub(crate) mod problem_answers;
 mod provider_setup;
 mod public_status;
 mod refused_tokens;
@@ -261,9 +259,9 @@ fn make_router(routes: Vec<(&'static str, MethodRouter<Api>)>) -> Router<Api> {
     routes.into_iter().fold(Router::new(), add)
 }
 
-/// Makes the description of the API.
+/// Describes the routes that need no token, and those that need one.
 #[cfg(test)]
-pub(crate) fn describe_routes() -> utoipa::openapi::OpenApi {
+pub(crate) fn describe_routes() -> [utoipa::openapi::OpenApi; 2] {
     use utoipa_axum::router::OpenApiRouter;
     macro_rules! described_routes {
         ($($method:ident $path:literal $($permission:ident)? => $($part:ident)::+;)+) => {
@@ -274,7 +272,7 @@ pub(crate) fn describe_routes() -> utoipa::openapi::OpenApi {
     let public = public.fold(OpenApiRouter::<Api>::new(), OpenApiRouter::routes);
     let operators = list_operator_routes!(described_routes).into_iter();
     let operators = operators.fold(OpenApiRouter::<Api>::new(), OpenApiRouter::routes);
-    describe::describe_api(public.into_openapi(), operators.into_openapi())
+    [public.into_openapi(), operators.into_openapi()]
 }
 
 /// The methods and the path of a handler.

@@ -5,12 +5,12 @@ use utoipa::IntoResponses;
 use utoipa::openapi::{Ref, RefOr, Response};
 
 /// An error: its name in the description, its status, and when a route answers with it.
-pub(super) type ProblemAnswer = (&'static str, &'static str, &'static str);
+pub(crate) type ProblemAnswer = (&'static str, &'static str, &'static str);
 
 /// Defines a type for each of these errors.
 macro_rules! problem_answers {
     ($($name:ident = $status:literal $when:literal;)+) => {
-        pub(super) const OF_SINGLE_ROUTES: &[ProblemAnswer] = &[$((stringify!($name), $status, $when)),+];
+        pub(crate) const OF_SINGLE_ROUTES: &[ProblemAnswer] = &[$((stringify!($name), $status, $when)),+];
         $(
             pub(super) struct $name;
 

@@ -1,6 +1,7 @@
 //! The description of the API says which routes there are, who may call them, and what they answer.
 
 mod agreement;
+mod composing;
 mod pages;
 mod texts;
 
@@ -9,6 +10,7 @@ pub(crate) use agreement::check_agreement;
 use super::{LIMITS, Site, TOKEN};
 use crate::api::describe_routes;
 use axum::http::StatusCode;
+use composing::describe_api;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
@@ -17,7 +19,8 @@ use texts::inline_texts;
 /// The whole description, as the lists of routes say it.
 pub(crate) fn description() -> &'static Value {
     static MADE: LazyLock<Value> = LazyLock::new(|| {
-        let mut api = serde_json::to_value(describe_routes()).unwrap();
+        let [public, operators] = describe_routes();
+        let mut api = serde_json::to_value(describe_api(public, operators)).unwrap();
         inline_texts(&mut api);
         api
     });

@@ -1,11 +1,10 @@
-//! Makes the description of the API of the lists of routes. Only tests use it: they keep `docs/openapi.json`, which the
-//! program serves.
+//! Makes the description of the API of the lists of routes. The tests keep it as `docs/openapi.json`, which the program serves.
 //!
 //! What holds for every operators' route is added here, once.
 
 mod webhooks;
 
-use super::problem_answers::{OF_SINGLE_ROUTES, ProblemAnswer};
+use crate::api::problem_answers::{OF_SINGLE_ROUTES, ProblemAnswer};
 use crate::problem::CONTENT_TYPE;
 use crate::problem_code::ProblemCode;
 use utoipa::openapi::path::{Operation, PathItem};
@@ -120,7 +119,7 @@ const OF_BODIES: [ProblemAnswer; 2] = [
 ];
 
 /// Adds the answers that the operations refer to.
-pub(super) fn add_problems(components: &mut Components) {
+fn add_problems(components: &mut Components) {
     components.schemas.insert("Problem".to_owned(), Problem::schema());
     components
         .schemas
@@ -142,7 +141,7 @@ fn describe_problem(when: &str) -> Response {
 }
 
 /// Adds the errors that every route that reads a token can answer with.
-pub(super) fn add_common_answers(operation: &mut Operation) {
+fn add_common_answers(operation: &mut Operation) {
     let with_body = operation.request_body.is_some();
     let answers = &mut operation.responses.responses;
     let of_body = if with_body { &OF_BODIES[..] } else { &[] };
