@@ -52,47 +52,44 @@ pub(crate) struct ApiRefusal {
 }
 
 impl ApiRefusal {
-    fn wrong_token() -> Self {
+    /// Makes a refusal without a kind.
+    pub(crate) fn new(status: StatusCode, detail: impl Into<String>) -> Self {
         Self {
-            status: StatusCode::UNAUTHORIZED,
+            status,
             code: None,
-            detail: "the token is wrong".to_owned(),
+            detail: detail.into(),
         }
+    }
+
+    /// Makes a refusal of a kind, for which pages have words of their own.
+    fn of_kind(status: StatusCode, code: &str) -> Self {
+        Self {
+            code: Some(code.to_owned()),
+            ..Self::new(status, "")
+        }
+    }
+
+    fn wrong_token() -> Self {
+        Self::new(StatusCode::UNAUTHORIZED, "the token is wrong")
     }
 
     /// Makes the refusal of a request that the role of the token does not include.
     pub(crate) fn closed_to_role() -> Self {
-        Self {
-            status: StatusCode::FORBIDDEN,
-            code: Some("role".to_owned()),
-            detail: String::new(),
-        }
+        Self::of_kind(StatusCode::FORBIDDEN, "role")
     }
 
     /// Makes the refusal of a form that is too large.
     pub(crate) fn too_large() -> Self {
-        Self {
-            status: StatusCode::PAYLOAD_TOO_LARGE,
-            code: Some("too_large".to_owned()),
-            detail: String::new(),
-        }
+        Self::of_kind(StatusCode::PAYLOAD_TOO_LARGE, "too_large")
     }
 
     /// Makes the refusal of a form that cannot become a request.
     pub(crate) fn wrong_form(wrong: &FormError) -> Self {
-        Self {
-            status: StatusCode::BAD_REQUEST,
-            code: None,
-            detail: wrong.to_string(),
-        }
+        Self::new(StatusCode::BAD_REQUEST, wrong.to_string())
     }
 
     fn unreadable() -> Self {
-        Self {
-            status: StatusCode::BAD_GATEWAY,
-            code: None,
-            detail: "the answer of the API could not be read".to_owned(),
-        }
+        Self::new(StatusCode::BAD_GATEWAY, "the answer of the API could not be read")
     }
 }
 

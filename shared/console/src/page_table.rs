@@ -1,5 +1,7 @@
 //! The pages of the console: where each is, and which requests of the API it is made of.
 
+use crate::templates::CSV_TEMPLATE;
+
 /// A page.
 #[derive(Debug)]
 pub(crate) struct ConsolePage {
@@ -7,12 +9,17 @@ pub(crate) struct ConsolePage {
     pub(crate) route: &'static str,
     /// The file in `templates/`.
     pub(crate) template: &'static str,
-    /// `true`: the page is a table for spreadsheets.
-    pub(crate) is_table: bool,
     /// The entry of the navigation to which the page belongs.
     pub(crate) section: &'static str,
     /// The requests that are sent for it, side by side.
     pub(crate) reads: &'static [PageRead],
+}
+
+impl ConsolePage {
+    /// Returns `true` if the page is a table for spreadsheets.
+    pub(crate) fn is_table(&self) -> bool {
+        self.template == CSV_TEMPLATE
+    }
 }
 
 /// A request of the API whose answer a template reads as `data.NAME`.
@@ -64,7 +71,6 @@ pub(crate) const PAGES: &[ConsolePage] = &[
     ConsolePage {
         route: "/console",
         template: "overview.html",
-        is_table: false,
         section: "overview",
         reads: &[
             name_page_part("health", "/health/whatsapp"),
@@ -77,7 +83,6 @@ pub(crate) const PAGES: &[ConsolePage] = &[
     ConsolePage {
         route: "/console/conversations",
         template: "conversations.html",
-        is_table: false,
         section: "conversations",
         reads: &[
             name_page_subject(
@@ -90,7 +95,6 @@ pub(crate) const PAGES: &[ConsolePage] = &[
     ConsolePage {
         route: "/console/conversations/{id}",
         template: "conversation.html",
-        is_table: false,
         section: "conversations",
         reads: &[
             name_page_subject("conversation", "/v1/conversations/{id}"),
@@ -108,14 +112,12 @@ pub(crate) const PAGES: &[ConsolePage] = &[
     ConsolePage {
         route: "/console/messages/{id}",
         template: "message.html",
-        is_table: false,
         section: "conversations",
         reads: &[name_page_subject("message", "/v1/messages/{id}")],
     },
     ConsolePage {
         route: "/console/trace",
         template: "trace.html",
-        is_table: false,
         section: "conversations",
         reads: &[name_page_part(
             "trace",
@@ -125,7 +127,6 @@ pub(crate) const PAGES: &[ConsolePage] = &[
     ConsolePage {
         route: "/console/dead-letters",
         template: "dead_letters.html",
-        is_table: false,
         section: "dead_letters",
         reads: &[
             name_page_subject(
@@ -138,14 +139,12 @@ pub(crate) const PAGES: &[ConsolePage] = &[
     ConsolePage {
         route: "/console/dead-letters/{id}",
         template: "dead_letter.html",
-        is_table: false,
         section: "dead_letters",
         reads: &[name_page_subject("dead_letter", "/v1/dead-letters/{id}")],
     },
     ConsolePage {
         route: "/console/instances",
         template: "instances.html",
-        is_table: false,
         section: "instances",
         reads: &[
             name_page_subject("instances", "/v1/instances{?tenant,cursor}"),
@@ -156,7 +155,6 @@ pub(crate) const PAGES: &[ConsolePage] = &[
     ConsolePage {
         route: "/console/instances/{id}",
         template: "instance.html",
-        is_table: false,
         section: "instances",
         reads: &[
             name_page_subject("instance", "/v1/instances/{id}"),
@@ -172,21 +170,18 @@ pub(crate) const PAGES: &[ConsolePage] = &[
     ConsolePage {
         route: "/console/instances/{id}/webhook",
         template: "webhook.html",
-        is_table: false,
         section: "instances",
         reads: &[name_page_subject("webhook", "/v1/instances/{id}/webhook")],
     },
     ConsolePage {
         route: "/console/agents",
         template: "agents.html",
-        is_table: false,
         section: "agents",
         reads: &[name_page_subject("agents", "/v1/agents{?tenant,cursor}"), TENANTS],
     },
     ConsolePage {
         route: "/console/agents/{id}",
         template: "agent.html",
-        is_table: false,
         section: "agents",
         reads: &[
             name_page_subject("agent", "/v1/agents/{id}"),
@@ -196,28 +191,24 @@ pub(crate) const PAGES: &[ConsolePage] = &[
     ConsolePage {
         route: "/console/agents/{id}/knowledge/{source}",
         template: "knowledge_source.html",
-        is_table: false,
         section: "agents",
         reads: &[name_page_subject("source", "/v1/agents/{id}/knowledge/{source}")],
     },
     ConsolePage {
         route: "/console/tools",
         template: "tools.html",
-        is_table: false,
         section: "agents",
         reads: &[name_page_subject("tools", "/v1/tools{?tenant,cursor}"), TENANTS],
     },
     ConsolePage {
         route: "/console/tools/{id}",
         template: "tool.html",
-        is_table: false,
         section: "agents",
         reads: &[name_page_subject("tool", "/v1/tools/{id}")],
     },
     ConsolePage {
         route: "/console/calendars",
         template: "calendars.html",
-        is_table: false,
         section: "calendars",
         reads: &[
             name_page_subject("calendars", "/v1/calendars{?tenant,cursor}"),
@@ -227,14 +218,12 @@ pub(crate) const PAGES: &[ConsolePage] = &[
     ConsolePage {
         route: "/console/calendars/{id}",
         template: "calendar.html",
-        is_table: false,
         section: "calendars",
         reads: &[name_page_subject("calendar", "/v1/calendars/{id}")],
     },
     ConsolePage {
         route: "/console/appointments",
         template: "appointments.html",
-        is_table: false,
         section: "appointments",
         reads: &[
             name_page_part("appointments", "/v1/appointments{?tenant,cursor}"),
@@ -244,7 +233,6 @@ pub(crate) const PAGES: &[ConsolePage] = &[
     ConsolePage {
         route: "/console/occasions",
         template: "occasions.html",
-        is_table: false,
         section: "occasions",
         reads: &[
             name_page_part("occasions", "/v1/occasions{?tenant,cursor}"),
@@ -254,7 +242,6 @@ pub(crate) const PAGES: &[ConsolePage] = &[
     ConsolePage {
         route: "/console/occasions/{id}",
         template: "occasion.html",
-        is_table: false,
         section: "occasions",
         reads: &[
             name_page_subject("occasion", "/v1/occasions/{id}{?tenant}"),
@@ -265,7 +252,6 @@ pub(crate) const PAGES: &[ConsolePage] = &[
     ConsolePage {
         route: "/console/batches",
         template: "batches.html",
-        is_table: false,
         section: "batches",
         reads: &[
             name_page_part("batches", "/deliver/batches{?tenant,cursor}"),
@@ -275,14 +261,12 @@ pub(crate) const PAGES: &[ConsolePage] = &[
     ConsolePage {
         route: "/console/batches/{id}",
         template: "batch.html",
-        is_table: false,
         section: "batches",
         reads: &[name_page_subject("batch", "/deliver/batches/{id}{?tenant}")],
     },
     ConsolePage {
         route: "/console/usage",
         template: "usage.html",
-        is_table: false,
         section: "usage",
         reads: &[
             name_page_subject("usage", "/v1/usage{?by,since,until,tenant}"),
@@ -292,21 +276,18 @@ pub(crate) const PAGES: &[ConsolePage] = &[
     ConsolePage {
         route: "/console/usage.csv",
         template: "usage.csv",
-        is_table: true,
         section: "usage",
         reads: &[name_page_subject("usage", "/v1/usage{?by,since,until,tenant}")],
     },
     ConsolePage {
         route: "/console/endpoints",
         template: "endpoints.html",
-        is_table: false,
         section: "endpoints",
         reads: &[name_page_part("endpoints", "/v1/webhooks{?tenant}"), TENANTS],
     },
     ConsolePage {
         route: "/console/endpoints/{id}",
         template: "endpoint.html",
-        is_table: false,
         section: "endpoints",
         reads: &[
             name_page_subject("endpoint", "/v1/webhooks/{id}{?tenant}"),
@@ -316,7 +297,6 @@ pub(crate) const PAGES: &[ConsolePage] = &[
     ConsolePage {
         route: "/console/alerts",
         template: "alerts.html",
-        is_table: false,
         section: "alerts",
         reads: &[
             name_page_subject("firing", "/v1/alerts?limit=100{?tenant}"),
@@ -329,14 +309,12 @@ pub(crate) const PAGES: &[ConsolePage] = &[
     ConsolePage {
         route: "/console/tokens",
         template: "tokens.html",
-        is_table: false,
         section: "tokens",
         reads: &[name_page_subject("tokens", "/v1/tokens{?tenant,cursor}"), TENANTS],
     },
     ConsolePage {
         route: "/console/audit",
         template: "audit.html",
-        is_table: false,
         section: "audit",
         reads: &[
             name_page_subject(
@@ -349,21 +327,18 @@ pub(crate) const PAGES: &[ConsolePage] = &[
     ConsolePage {
         route: "/console/settings",
         template: "settings.html",
-        is_table: false,
         section: "settings",
         reads: &[name_page_subject("tenants", "/v1/tenants{?cursor}")],
     },
     ConsolePage {
         route: "/console/settings/tenants/{id}",
         template: "tenant.html",
-        is_table: false,
         section: "settings",
         reads: &[name_page_subject("tenant", "/v1/tenants/{id}")],
     },
     ConsolePage {
         route: "/console/settings/opt-outs",
         template: "opt_outs.html",
-        is_table: false,
         section: "settings",
         reads: &[
             name_page_part("opt_outs", "/v1/opt-outs{?tenant,cursor}"),
@@ -373,14 +348,12 @@ pub(crate) const PAGES: &[ConsolePage] = &[
     ConsolePage {
         route: "/console/settings/contacts",
         template: "contacts.html",
-        is_table: false,
         section: "settings",
         reads: &[TENANTS],
     },
     ConsolePage {
         route: "/console/simulator",
         template: "simulator.html",
-        is_table: false,
         section: "simulator",
         reads: &[
             name_page_subject("outbox", "/simulator/outbox"),

@@ -80,7 +80,7 @@ pub(crate) async fn show_page(
                 ..shared
             };
             let rendered = console.templates.render(language, page.template, values);
-            if page.is_table {
+            if page.is_table() {
                 csv_or_error(rendered, page.section)
             } else {
                 html_or_error(rendered)
@@ -203,10 +203,7 @@ async fn read_page_part(
     params: &Params,
     query: &Params,
 ) -> Result<(serde_json::Value, AnswerMarks), ApiRefusal> {
-    let path = fill_request_path(read.path, params, query).ok_or_else(|| ApiRefusal {
-        status: StatusCode::NOT_FOUND,
-        code: None,
-        detail: "there is no such page".to_owned(),
-    })?;
+    let missing = || ApiRefusal::new(StatusCode::NOT_FOUND, "there is no such page");
+    let path = fill_request_path(read.path, params, query).ok_or_else(missing)?;
     console.api.read_answer_with_marks(&path, &session.secret).await
 }

@@ -24,7 +24,7 @@ macro_rules! embed_templates {
 }
 
 /// The one template that is no HTML.
-const CSV_TEMPLATE: &str = "usage.csv";
+pub(crate) const CSV_TEMPLATE: &str = "usage.csv";
 
 /// The templates by their names. A name that ends in `.html` is escaped for HTML.
 pub(crate) const TEMPLATES: &[(&str, &str)] = embed_templates![
