@@ -1,11 +1,6 @@
 //! The kinds of refusals that clients can tell apart, such as pages in the language of their reader.
 
 use recado_domain::conversation::{AnnotationError, ConversationError};
-use recado_pipeline::NotSendable;
-use recado_pipeline::configure::ConfigureError;
-use recado_pipeline::deliver::DeliverError;
-use recado_pipeline::operate::OperateError;
-use recado_pipeline::tokens::TokenError;
 use serde::Serialize;
 
 /// The kind of a refusal.
@@ -60,56 +55,7 @@ pub(crate) enum ProblemCode {
 }
 
 impl ProblemCode {
-    pub(crate) fn of_operate_error(error: &OperateError) -> Option<Self> {
-        match error {
-            OperateError::NotSendable(why) => Self::of_unsendable(why),
-            OperateError::KeyReused => Some(Self::KeyReused),
-            OperateError::Refused(why) => Some(Self::of_conversation_error(*why)),
-            OperateError::Annotation(why) => Some(Self::of_annotation_error(*why)),
-            OperateError::EffectNotUnknown => Some(Self::EffectNotUnknown),
-            OperateError::DamagedLetter => Some(Self::DamagedLetter),
-            OperateError::Busy => Some(Self::Busy),
-            OperateError::NotFound(_) | OperateError::Port(_) => None,
-        }
-    }
-
-    pub(crate) fn of_deliver_error(error: &DeliverError) -> Option<Self> {
-        match error {
-            DeliverError::NotSendable(why) => Self::of_unsendable(why),
-            DeliverError::KeyReused => Some(Self::KeyReused),
-            DeliverError::Busy => Some(Self::Busy),
-            _ => None,
-        }
-    }
-
-    pub(crate) fn of_configure_error(error: &ConfigureError) -> Option<Self> {
-        match error {
-            ConfigureError::TenantPermission { .. } => Some(Self::Role),
-            ConfigureError::Changed(_) => Some(Self::ChangedMeanwhile),
-            ConfigureError::StillOwes(_) => Some(Self::StillOwed),
-            _ => None,
-        }
-    }
-
-    pub(crate) fn of_token_error(error: &TokenError) -> Option<Self> {
-        match error {
-            TokenError::Name => Some(Self::TokenName),
-            TokenError::NameTaken => Some(Self::TokenNameTaken),
-            TokenError::Expired => Some(Self::TokenExpired),
-            TokenError::NotFound(_) | TokenError::Port(_) => None,
-        }
-    }
-
-    fn of_unsendable(why: &NotSendable) -> Option<Self> {
-        match why {
-            NotSendable::InstanceDisabled => Some(Self::InstanceDisabled),
-            NotSendable::Provider(_) => Some(Self::ProviderLacksIt),
-            NotSendable::NotYetSent(_) => Some(Self::NotYetSent),
-            _ => None,
-        }
-    }
-
-    fn of_conversation_error(why: ConversationError) -> Self {
+    pub(crate) fn of_conversation_error(why: ConversationError) -> Self {
         match why {
             ConversationError::Resolved => Self::Resolved,
             ConversationError::TakenOver => Self::TakenOver,
@@ -118,7 +64,7 @@ impl ProblemCode {
         }
     }
 
-    fn of_annotation_error(why: AnnotationError) -> Self {
+    pub(crate) fn of_annotation_error(why: AnnotationError) -> Self {
         match why {
             AnnotationError::LabelForm => Self::LabelForm,
             AnnotationError::TooManyLabels => Self::TooManyLabels,

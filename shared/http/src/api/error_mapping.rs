@@ -13,17 +13,22 @@ use recado_pipeline::ports::PortError;
 
 impl From<OperateError> for HttpProblem {
     fn from(error: OperateError) -> Self {
-        let code = ProblemCode::of_operate_error(&error);
-        let status = match &error {
-            OperateError::NotFound(_) => StatusCode::NOT_FOUND,
-            OperateError::NotSendable(why) => not_sendable_status(why),
-            OperateError::Annotation(why) if why.is_of_request() => StatusCode::UNPROCESSABLE_ENTITY,
-            OperateError::KeyReused
-            | OperateError::Refused(_)
-            | OperateError::EffectNotUnknown
-            | OperateError::Annotation(_)
-            | OperateError::DamagedLetter => StatusCode::CONFLICT,
-            OperateError::Busy => return Self::unavailable(error.to_string()).with_code(code),
+        let conflict = |code| (StatusCode::CONFLICT, Some(code));
+        let (status, code) = match &error {
+            OperateError::NotFound(_) => (StatusCode::NOT_FOUND, None),
+            OperateError::NotSendable(why) => judge_not_sendable(why),
+            OperateError::Annotation(why) if why.is_of_request() => (
+                StatusCode::UNPROCESSABLE_ENTITY,
+                Some(ProblemCode::of_annotation_error(*why)),
+            ),
+            OperateError::Annotation(why) => conflict(ProblemCode::of_annotation_error(*why)),
+            OperateError::KeyReused => conflict(ProblemCode::KeyReused),
+            OperateError::Refused(why) => conflict(ProblemCode::of_conversation_error(*why)),
+            OperateError::EffectNotUnknown => conflict(ProblemCode::EffectNotUnknown),
+            OperateError::DamagedLetter => conflict(ProblemCode::DamagedLetter),
+            OperateError::Busy => {
+                return Self::unavailable(error.to_string()).with_code(Some(ProblemCode::Busy));
+            }
             OperateError::Port(error) => return Self::from_port_error(error),
         };
         Self::new(status, error.to_string()).with_code(code)
@@ -32,14 +37,16 @@ impl From<OperateError> for HttpProblem {
 
 impl From<DeliverError> for HttpProblem {
     fn from(error: DeliverError) -> Self {
-        let code = ProblemCode::of_deliver_error(&error);
-        let status = match &error {
-            DeliverError::NotFound(_) => StatusCode::NOT_FOUND,
-            DeliverError::NotSendable(why) => not_sendable_status(why),
-            DeliverError::Recipient(_) => StatusCode::UNPROCESSABLE_ENTITY,
-            DeliverError::TooFarAhead => StatusCode::BAD_REQUEST,
-            DeliverError::KeyReused | DeliverError::NotPending(_) => StatusCode::CONFLICT,
-            DeliverError::Busy => return Self::unavailable(error.to_string()).with_code(code),
+        let (status, code) = match &error {
+            DeliverError::NotFound(_) => (StatusCode::NOT_FOUND, None),
+            DeliverError::NotSendable(why) => judge_not_sendable(why),
+            DeliverError::Recipient(_) => (StatusCode::UNPROCESSABLE_ENTITY, None),
+            DeliverError::TooFarAhead => (StatusCode::BAD_REQUEST, None),
+            DeliverError::KeyReused => (StatusCode::CONFLICT, Some(ProblemCode::KeyReused)),
+            DeliverError::NotPending(_) => (StatusCode::CONFLICT, None),
+            DeliverError::Busy => {
+                return Self::unavailable(error.to_string()).with_code(Some(ProblemCode::Busy));
+            }
             DeliverError::Port(error) => return Self::from_port_error(error),
         };
         Self::new(status, error.to_string()).with_code(code)
@@ -107,39 +114,40 @@ impl From<NotificationError> for HttpProblem {
 
 impl From<ConfigureError> for HttpProblem {
     fn from(error: ConfigureError) -> Self {
-        let code = ProblemCode::of_configure_error(&error);
-        let problem = match &error {
+        let (status, code) = match &error {
             ConfigureError::Invalid(_)
             | ConfigureError::ModelRefuses { .. }
             | ConfigureError::TemplateUnfit { .. }
             | ConfigureError::Occasion(_)
             | ConfigureError::InvitationTemplate(_)
-            | ConfigureError::InvitationEntry { .. } => {
-                Self::new(StatusCode::UNPROCESSABLE_ENTITY, error.to_string())
+            | ConfigureError::InvitationEntry { .. } => (StatusCode::UNPROCESSABLE_ENTITY, None),
+            ConfigureError::TenantPermission { .. } => (StatusCode::FORBIDDEN, Some(ProblemCode::Role)),
+            ConfigureError::NotFound(_) => (StatusCode::NOT_FOUND, None),
+            ConfigureError::StillOwes(_) => (StatusCode::CONFLICT, Some(ProblemCode::StillOwed)),
+            ConfigureError::LastSecretVersion | ConfigureError::Exists(_) | ConfigureError::InUse { .. } => {
+                (StatusCode::CONFLICT, None)
             }
-            ConfigureError::TenantPermission { .. } => Self::new(StatusCode::FORBIDDEN, error.to_string()),
-            ConfigureError::NotFound(_) => Self::not_found(error.to_string()),
-            ConfigureError::StillOwes(_)
-            | ConfigureError::LastSecretVersion
-            | ConfigureError::Exists(_)
-            | ConfigureError::InUse { .. } => Self::new(StatusCode::CONFLICT, error.to_string()),
-            ConfigureError::Changed(_) => Self::new(StatusCode::PRECONDITION_FAILED, error.to_string()),
-            ConfigureError::Port(error) => Self::from_port_error(error),
+            ConfigureError::Changed(_) => (
+                StatusCode::PRECONDITION_FAILED,
+                Some(ProblemCode::ChangedMeanwhile),
+            ),
+            ConfigureError::Port(error) => return Self::from_port_error(error),
         };
-        problem.with_code(code)
+        Self::new(status, error.to_string()).with_code(code)
     }
 }
 
-/// Returns the status of a message that cannot be sent. 400: the request itself is wrong. 404: something that the
-/// request names does not exist. 409: the message that the request names is not sent yet.
-fn not_sendable_status(why: &NotSendable) -> StatusCode {
+/// Judges a message that cannot be sent. 400: the request itself is wrong. 404: something that the request names does not exist.
+/// 409: the message that the request names is not sent yet.
+fn judge_not_sendable(why: &NotSendable) -> (StatusCode, Option<ProblemCode>) {
     match why {
-        NotSendable::Content(_)
-        | NotSendable::Provider(_)
-        | NotSendable::PrivateSource
-        | NotSendable::UploadTooOld => StatusCode::BAD_REQUEST,
-        NotSendable::NoSuchMessage(_) | NotSendable::NoSuchUpload => StatusCode::NOT_FOUND,
-        NotSendable::NotYetSent(_) | NotSendable::InstanceDisabled => StatusCode::CONFLICT,
+        NotSendable::Provider(_) => (StatusCode::BAD_REQUEST, Some(ProblemCode::ProviderLacksIt)),
+        NotSendable::Content(_) | NotSendable::PrivateSource | NotSendable::UploadTooOld => {
+            (StatusCode::BAD_REQUEST, None)
+        }
+        NotSendable::NoSuchMessage(_) | NotSendable::NoSuchUpload => (StatusCode::NOT_FOUND, None),
+        NotSendable::NotYetSent(_) => (StatusCode::CONFLICT, Some(ProblemCode::NotYetSent)),
+        NotSendable::InstanceDisabled => (StatusCode::CONFLICT, Some(ProblemCode::InstanceDisabled)),
     }
 }
 

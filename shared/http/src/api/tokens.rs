@@ -182,11 +182,11 @@ pub(super) async fn delete_token(
 
 impl From<TokenError> for HttpProblem {
     fn from(error: TokenError) -> Self {
-        let code = ProblemCode::of_token_error(&error);
-        let status = match &error {
-            TokenError::NotFound(_) => StatusCode::NOT_FOUND,
-            TokenError::Name | TokenError::Expired => StatusCode::BAD_REQUEST,
-            TokenError::NameTaken => StatusCode::CONFLICT,
+        let (status, code) = match &error {
+            TokenError::NotFound(_) => (StatusCode::NOT_FOUND, None),
+            TokenError::Name => (StatusCode::BAD_REQUEST, Some(ProblemCode::TokenName)),
+            TokenError::Expired => (StatusCode::BAD_REQUEST, Some(ProblemCode::TokenExpired)),
+            TokenError::NameTaken => (StatusCode::CONFLICT, Some(ProblemCode::TokenNameTaken)),
             TokenError::Port(error) => return Self::from_port_error(error),
         };
         Self::new(status, error.to_string()).with_code(code)
