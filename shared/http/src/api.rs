@@ -6,7 +6,6 @@
 
 mod alerts;
 mod annotations;
-mod answer_view;
 mod appointments;
 mod audit;
 mod auth;
@@ -36,19 +35,15 @@ mod knowledge_search;
 mod media;
 mod messages;
 mod metrics;
-mod metrics_page;
 mod notices;
 mod occasions;
 mod onboarding;
 mod opt_outs;
 mod outgoing_fields;
-mod own_token;
 mod pieced_json;
 #[cfg(test)]
 pub(crate) mod problem_answers;
 mod provider_setup;
-mod public_status;
-mod refused_tokens;
 mod request;
 #[cfg(test)]
 mod schema;
@@ -59,7 +54,6 @@ mod tenant_removal;
 mod tokens;
 mod trace;
 mod trends;
-mod unacknowledged;
 mod unsubscribe;
 mod usage;
 mod view;
@@ -67,7 +61,7 @@ mod webhook_endpoints;
 mod whatsapp;
 
 pub use context::ApiOptions;
-pub use metrics_page::{GaugeReading, MetricsPage};
+pub use metrics::{GaugeReading, MetricsPage};
 pub use provider_setup::{
     ConnectRequest, PhonePairing, ProviderSetup, SetupAction, SetupAnswer, SetupCheck, SetupError,
     SetupRequest,
@@ -162,7 +156,7 @@ macro_rules! list_operator_routes {
             DELETE "/v1/conversations/{id}/notes/{number}" Operate => annotations::delete_note;
             GET "/v1/conversations/{id}/effects" Read => effects::list_effects;
             POST "/v1/conversations/{id}/effects/{number}" Operate => effects::post_effect;
-            GET "/v1/messages/unacknowledged" Read => unacknowledged::list_unacknowledged;
+            GET "/v1/messages/unacknowledged" Read => messages::list_unacknowledged;
             GET "/v1/messages/{id}" Read => messages::get_message;
             GET "/v1/messages/{id}/media" Read => media::get_media;
             DELETE "/v1/messages/{id}" Send => sends::delete_message;
@@ -205,7 +199,7 @@ macro_rules! list_operator_routes {
             POST "/v1/alerts/notifications/{id}/redrive" Operate => alerts::redrive_notification;
             POST "/v1/alerts/test" Operate => alerts::post_test;
             DELETE "/v1/tenants/{id}" Administer => tenant_removal::delete_tenant;
-            GET "/v1/token" Read => own_token::get_own_token;
+            GET "/v1/token" Read => tokens::get_own_token;
             GET "/v1/tokens" Administer => tokens::list_tokens;
             POST "/v1/tokens" Administer => tokens::post_token;
             DELETE "/v1/tokens/{name}" Administer => tokens::delete_token;

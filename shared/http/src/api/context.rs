@@ -1,9 +1,9 @@
 //! The state and the options that every handler of the API works with.
 
-use super::metrics_page::{MetricsPage, ReadingCache};
+use super::auth::RefusedTokens;
+use super::metrics::{MetricsPage, ReadingCache};
 use super::provider_setup::ProviderSetup;
-use super::public_status::PublicStatusCache;
-use super::refused_tokens::RefusedTokens;
+use super::whatsapp::PublicStatusCache;
 use crate::event_feed::EventFeed;
 use crate::health_probe::HealthProbe;
 use crate::keys::Keys;

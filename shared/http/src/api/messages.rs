@@ -1,4 +1,5 @@
-//! `/v1/conversations/{id}/messages` and `/v1/messages/{id}`: lists and shows messages, and sends a person's answer.
+//! `/v1/conversations/{id}/messages`, `/v1/messages/{id}` and `/v1/messages/unacknowledged`: lists and shows messages, and sends a
+//! person's answer.
 
 use super::conversations::parse_conversation_id;
 use super::error_mapping::list_problem;
@@ -14,9 +15,11 @@ use crate::query::{PathParam, QueryParams, parse_page_request};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
-use recado_domain::ids::{CorrelationId, IdempotencyKey, MessageId, Ordinal};
+use recado_domain::Timestamp;
+use recado_domain::delivery::UnacknowledgedMessage;
+use recado_domain::ids::{ConversationId, CorrelationId, IdempotencyKey, InstanceId, MessageId, Ordinal};
 use recado_domain::scheduled::{ScheduledId, ScheduledState};
-use recado_pipeline::operate::{self, OperatorAnswer};
+use recado_pipeline::operate::{self, OperateError, OperatorAnswer};
 use recado_pipeline::{deliver, trace};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -58,6 +61,60 @@ pub(super) async fn list_messages(
     };
     let found = found.map_err(|error| list_problem(error, page.cursor.is_some()))?;
     Ok(Json(ListView::from_page(found, MessageItem::from)))
+}
+
+/// The filter and the page of the list.
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(utoipa::IntoParams), into_params(parameter_in = Query))]
+#[serde(deny_unknown_fields)]
+pub(super) struct UnacknowledgedQuery {
+    /// Only of this instance.
+    instance: Option<InstanceId>,
+    /// Number of items on a page: 1 to 200, 50 if absent.
+    #[cfg_attr(test, param(minimum = 1, maximum = 200))]
+    limit: Option<usize>,
+    /// `next_cursor` of the page before.
+    cursor: Option<String>,
+}
+
+/// A message that the provider accepted and WhatsApp did not acknowledge in time.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
+pub(super) struct UnacknowledgedView {
+    message_id: MessageId,
+    conversation_id: Option<ConversationId>,
+    instance_id: InstanceId,
+    /// Time at which the provider accepted the message.
+    accepted_at: Timestamp,
+}
+
+impl From<UnacknowledgedMessage> for UnacknowledgedView {
+    fn from(found: UnacknowledgedMessage) -> Self {
+        Self {
+            conversation_id: found.conversation_id(),
+            message_id: found.message,
+            instance_id: found.awaited.instance,
+            accepted_at: found.awaited.accepted_at,
+        }
+    }
+}
+
+/// Lists messages that the provider accepted and WhatsApp did not acknowledge in time; those of one instance the oldest first.
+#[cfg_attr(test, utoipa::path(
+    get,
+    path = "/v1/messages/unacknowledged",
+    tag = "Messages",
+    params(UnacknowledgedQuery),
+    responses((status = 200, body = ListView<UnacknowledgedView>, description = "A page of messages"))
+))]
+pub(super) async fn list_unacknowledged(
+    Asked(api, caller): Asked,
+    QueryParams(wanted): QueryParams<UnacknowledgedQuery>,
+) -> Answer<ListView<UnacknowledgedView>> {
+    let page = parse_page_request(wanted.limit, wanted.cursor)?;
+    let found = operate::list_unacknowledged(&api.deps, &caller, wanted.instance, &page).await;
+    let found = found.map_err(|error| list_problem(OperateError::from(error), page.cursor.is_some()))?;
+    Ok(Json(ListView::from_page(found, UnacknowledgedView::from)))
 }
 
 /// A message, or a scheduled message that is not sent yet.

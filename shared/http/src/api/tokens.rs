@@ -1,5 +1,6 @@
-//! `/v1/tokens`: creates, lists and revokes the tokens of the API.
+//! `/v1/tokens`: creates, lists and revokes the tokens of the API. `GET /v1/token`: what the token of the request opens.
 
+use super::PERMISSIONS;
 use super::error_mapping::list_problem;
 #[cfg(test)]
 use super::problem_answers::{Conflict, NotFound};
@@ -8,10 +9,10 @@ use super::view::ListView;
 use crate::problem::HttpProblem;
 use crate::problem_code::ProblemCode;
 use crate::query::{PathParam, QueryParams, parse_page_request};
-use axum::Json;
 use axum::http::StatusCode;
+use axum::{Extension, Json};
 use recado_domain::Timestamp;
-use recado_domain::access::{Token, TokenRole};
+use recado_domain::access::{Caller, Token, TokenRole};
 use recado_domain::ids::{TenantId, TokenName};
 use recado_pipeline::tokens::{self, NewToken, TokenError};
 use serde::{Deserialize, Serialize};
@@ -33,11 +34,44 @@ pub(super) enum TokenRoleSchema {
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(utoipa::ToSchema))]
 pub(super) struct TokenAccessView {
-    pub(super) name: TokenName,
+    name: TokenName,
     /// The tenant that the token is limited to. `null`: the whole installation.
-    pub(super) tenant: Option<TenantId>,
+    tenant: Option<TenantId>,
     #[cfg_attr(test, schema(value_type = TokenRoleSchema))]
-    pub(super) role: TokenRole,
+    role: TokenRole,
+}
+
+/// The token of the request.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
+pub(super) struct OwnTokenView {
+    #[serde(flatten)]
+    access: TokenAccessView,
+    /// The routes that the token opens, as `METHOD path`.
+    routes: Vec<String>,
+}
+
+/// Returns name, role and tenant of the request's own token, and the routes that it opens.
+#[cfg_attr(test, utoipa::path(
+    get,
+    path = "/v1/token",
+    tag = "Tokens",
+    responses((status = 200, body = OwnTokenView, description = "The token of the request"))
+))]
+pub(super) async fn get_own_token(Extension(caller): Extension<Caller>) -> Json<OwnTokenView> {
+    let opened = PERMISSIONS
+        .iter()
+        .filter(|(_, _, permission)| caller.role.permits(*permission));
+    Json(OwnTokenView {
+        routes: opened
+            .map(|(method, path, _)| format!("{method} {path}"))
+            .collect(),
+        access: TokenAccessView {
+            tenant: caller.scope.tenant().cloned(),
+            name: caller.name,
+            role: caller.role,
+        },
+    })
 }
 
 /// A token, without its text.

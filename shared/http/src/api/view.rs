@@ -1,25 +1,14 @@
 //! The JSON shapes of the API's answers. They are a contract: fields are added, never renamed.
 
-mod changes;
-mod choice;
-mod contact;
 mod conversation;
-mod cost;
-mod delivery;
-mod file_text;
-mod media_url;
-mod referral;
-mod reply_to;
+mod message_parts;
 mod sends;
 
-use super::answer_view::AnswerView;
 use crate::query::encode_cursor;
-use changes::{ReactionView, VersionView, list_reactions, list_versions};
-use choice::ChosenView;
-use cost::CostView;
-use delivery::DeliveryView;
-use file_text::{FileTextView, describe_missing_file};
-use media_url::media_url;
+use message_parts::{
+    AnswerView, ChosenView, CostView, DeliveryView, FileTextView, ReactionView, ReferralView, ReplyToView,
+    VersionView, describe_missing_file, list_reactions, list_versions, media_url,
+};
 use recado_domain::Timestamp;
 use recado_domain::dead_letter::{DeadLetter, DeadLetterContent, QueueName};
 use recado_domain::ids::{ConversationId, CorrelationId, InstanceId, MessageId, Ordinal, TokenName};
@@ -32,13 +21,10 @@ use recado_pipeline::operate::MessageView;
 use recado_pipeline::ports::Page;
 use recado_pipeline::settings::TraceLinks;
 use recado_pipeline::trace::TimelineResult;
-use referral::ReferralView;
-use reply_to::ReplyToView;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-pub(super) use contact::ContactView;
-pub(super) use conversation::ConversationView;
+pub(super) use conversation::{ContactView, ConversationView};
 pub(super) use sends::{AcceptedView, EventView, ScheduledView, TimelineEntryView};
 
 /// A page of a list.

@@ -1,7 +1,6 @@
 //! A conversation, as the API shows it.
 
-use super::contact::ContactView;
-use crate::api::answer_view::AnswerView;
+use super::message_parts::AnswerView;
 use recado_domain::Timestamp;
 use recado_domain::answer::ExplainedAnswer;
 use recado_domain::conversation::{
@@ -11,6 +10,28 @@ use recado_domain::ids::{ConversationId, InstanceId, Ordinal, StepId, TokenName}
 use recado_domain::reason::Reason;
 use serde::Serialize;
 use std::collections::BTreeSet;
+
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
+pub(in crate::api) struct ContactView {
+    /// Absent if WhatsApp does not show the contact's number.
+    phone: Option<String>,
+    name: Option<String>,
+    /// URL of the contact's picture at WhatsApp, which works for some days. Absent if none is known.
+    picture_url: Option<String>,
+}
+
+impl From<&Conversation> for ContactView {
+    fn from(conversation: &Conversation) -> Self {
+        let phone = conversation.contact.phone.clone();
+        let picture = conversation.contact.picture.as_ref();
+        Self {
+            phone: phone.or_else(|| conversation.address.phone_number()),
+            name: conversation.contact.name.clone(),
+            picture_url: picture.and_then(|picture| picture.url.clone()),
+        }
+    }
+}
 
 /// A conversation, as the API shows it.
 #[derive(Debug, Serialize)]
