@@ -1,5 +1,6 @@
 //! `/v1/alerts`: the alerts, and the notifications that are not delivered.
 
+use super::error_mapping::list_problem;
 #[cfg(test)]
 use super::problem_answers::{Conflict, NotFound};
 use super::request::{Answer, Asked};
@@ -12,7 +13,6 @@ use recado_domain::access::Caller;
 use recado_domain::alert::{Alert, AlertKind, AlertSeverity, AlertState, Notification, NotificationState};
 use recado_domain::ids::{ConversationId, InstanceId, TenantId};
 use recado_pipeline::alert;
-use recado_pipeline::ports::{Page, PortError};
 use recado_pipeline::records::{alerts, notifications};
 use serde::{Deserialize, Serialize};
 
@@ -102,26 +102,16 @@ pub(super) async fn list_alerts(
     let tenant = choose_tenant(&caller, wanted.tenant)?;
     let (store, tenant) = (api.deps.store(), tenant.as_ref());
     let state = wanted.state.unwrap_or(AlertState::Firing);
-    let found = if state == AlertState::Ended {
+    if state == AlertState::Ended {
         let ended = alerts::list_ended_alerts(store, tenant, &page).await;
-        ended.map_err(|error| {
-            if page.cursor.is_some() && matches!(error, PortError::Invalid { .. }) {
-                HttpProblem::bad_request("the cursor is not one that a list gave")
-            } else {
-                error.into()
-            }
-        })?
-    } else {
-        let live = alerts::list_live_alerts(store, tenant, SHOWN_MAX).await?;
-        let mut items: Vec<Alert> = live.into_iter().map(|found| found.record).collect();
-        items.retain(|alert| alert.state() == state);
-        items.sort_by_key(|alert| (std::cmp::Reverse(alert.severity), alert.since));
-        Page {
-            items,
-            next_cursor: None,
-        }
-    };
-    Ok(Json(ListView::from_page(found, AlertView::from)))
+        let ended = ended.map_err(|error| list_problem(error, page.cursor.is_some()))?;
+        return Ok(Json(ListView::from_page(ended, AlertView::from)));
+    }
+    let live = alerts::list_live_alerts(store, tenant, SHOWN_MAX).await?;
+    let mut items: Vec<Alert> = live.into_iter().map(|found| found.record).collect();
+    items.retain(|alert| alert.state() == state);
+    items.sort_by_key(|alert| (std::cmp::Reverse(alert.severity), alert.since));
+    Ok(Json(ListView::from_items(items.into_iter().map(AlertView::from))))
 }
 
 /// The filter of a list of notifications.
@@ -186,11 +176,10 @@ pub(super) async fn list_notifications(
     let tenant = choose_tenant(&caller, wanted.tenant)?;
     let found =
         notifications::list_notifications(api.deps.store(), tenant.as_ref(), state, SHOWN_MAX).await?;
-    let page = Page {
-        items: found.into_iter().map(|found| found.record).collect(),
-        next_cursor: None,
-    };
-    Ok(Json(ListView::from_page(page, NotificationView::from)))
+    let found = found
+        .into_iter()
+        .map(|found| NotificationView::from(found.record));
+    Ok(Json(ListView::from_items(found)))
 }
 
 /// Makes a notification that was given up pending again, with all its attempts.
@@ -232,9 +221,7 @@ pub(super) async fn post_test(
 ) -> Answer<ListView<NotificationView>> {
     let only = wanted.destination.as_deref();
     let items = alert::add_test_notifications(&api.deps, &caller, only).await?;
-    let page = Page {
-        items,
-        next_cursor: None,
-    };
-    Ok(Json(ListView::from_page(page, NotificationView::from)))
+    Ok(Json(ListView::from_items(
+        items.into_iter().map(NotificationView::from),
+    )))
 }

@@ -110,29 +110,19 @@ pub(super) fn list_costs(cost: &Cost) -> Vec<CostItem> {
 }
 
 impl From<UsageLine> for UsageItem {
-    fn from(
-        UsageLine {
-            name,
-            replies,
-            discarded_drafts,
-            recordings,
-            audio_millis,
-            charged_messages,
-            tokens,
-            cost,
-        }: UsageLine,
-    ) -> Self {
+    fn from(line: UsageLine) -> Self {
+        let (name, tokens, cost) = (line.name, line.tokens, line.cost);
         Self {
             day: name.day,
             tenant: name.tenant,
             agent: name.agent,
             model: name.model,
             country: name.country,
-            replies,
-            discarded_drafts,
-            recordings,
-            audio_millis,
-            charged_messages,
+            replies: line.replies,
+            discarded_drafts: line.discarded_drafts,
+            recordings: line.recordings,
+            audio_millis: line.audio_millis,
+            charged_messages: line.charged_messages,
             input_tokens: tokens.input_tokens,
             output_tokens: tokens.output_tokens,
             cache_read_tokens: tokens.cache_read_tokens,

@@ -42,6 +42,14 @@ impl<T> ListView<T> {
             next_cursor: page.next_cursor.as_deref().map(encode_cursor),
         }
     }
+
+    /// Makes a list that has one page.
+    pub(super) fn from_items(items: impl Iterator<Item = T>) -> Self {
+        Self {
+            items: items.collect(),
+            next_cursor: None,
+        }
+    }
 }
 
 /// A message in a list.
@@ -92,14 +100,7 @@ pub(super) struct MessageItem {
 
 impl From<MessageView> for MessageItem {
     fn from(view: MessageView) -> Self {
-        let MessageView {
-            message,
-            status,
-            answer,
-            file_url,
-            cost,
-            ..
-        } = view;
+        let message = view.message;
         Self {
             id: message.message_id(),
             ordinal: message.ordinal,
@@ -107,7 +108,7 @@ impl From<MessageView> for MessageItem {
             by: message.ordered_by(),
             r#type: message.present_content().kind_name().to_owned(),
             content: message.render_present_text(),
-            media_url: media_url(&message, file_url),
+            media_url: media_url(&message, view.file_url),
             file_text: FileTextView::from_message(&message),
             file_note: describe_missing_file(&message),
             chosen: message.present_choice().map(ChosenView::from),
@@ -118,11 +119,11 @@ impl From<MessageView> for MessageItem {
             versions: list_versions(&message),
             deleted_at: message.changes.deleted_at(),
             provider_message_id: message.provider_message_id,
-            status,
-            answer: answer.map(AnswerView::from),
+            status: view.status,
+            answer: view.answer.map(AnswerView::from),
             input_tokens: message.usage.map(|usage| usage.input_tokens),
             output_tokens: message.usage.map(|usage| usage.output_tokens),
-            cost: cost.map(CostView::from),
+            cost: view.cost.map(CostView::from),
             created_at: message.written_at,
         }
     }

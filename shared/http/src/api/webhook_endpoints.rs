@@ -28,7 +28,6 @@ use recado_domain::provider::Provider;
 use recado_domain::published_event::KindFilter;
 use recado_domain::webhook_endpoint::SigningSalts;
 use recado_pipeline::configure::{EndpointChange, change_webhook_endpoints};
-use recado_pipeline::ports::Page;
 use recado_pipeline::webhooks::{
     self, ConfiguredEndpoint, WebhookError, derive_signing_secret, rotate_signing_secret,
 };
@@ -64,17 +63,6 @@ struct EndpointFields {
     #[serde(default)]
     #[cfg_attr(test, schema(required = false, default = false))]
     disabled: bool,
-}
-
-impl EndpointFields {
-    fn into_endpoint(self, id: WebhookEndpointId) -> WebhookEndpoint {
-        WebhookEndpoint {
-            id,
-            url: self.url,
-            kinds: self.kinds,
-            disabled: self.disabled,
-        }
-    }
 }
 
 /// An endpoint with its signing secret, which is shown only here.
@@ -117,11 +105,9 @@ pub(super) async fn list_webhook_endpoints(
     QueryParams(of): QueryParams<TenantQuery>,
 ) -> Answer<ListView<EndpointView>> {
     let found = webhooks::list_endpoints(&api.deps, &caller, of.tenant.as_ref()).await?;
-    let page = Page {
-        items: found,
-        next_cursor: None,
-    };
-    Ok(Json(ListView::from_page(page, EndpointView::from)))
+    Ok(Json(ListView::from_items(
+        found.into_iter().map(EndpointView::from),
+    )))
 }
 
 /// Adds an endpoint, and returns its signing secret, which is shown only here.
@@ -193,7 +179,12 @@ pub(super) async fn put_webhook_endpoint(
     let fields: EndpointFields = body.parse().await?;
     let tenant = webhooks::choose_endpoint_tenant(&api.deps, &caller, of.tenant.as_ref()).await?;
     let id = WebhookEndpointId::parse(&id).map_err(|_| WebhookError::NoEndpoint)?;
-    let change = EndpointChange::Replace(fields.into_endpoint(id.clone()));
+    let change = EndpointChange::Replace(WebhookEndpoint {
+        id: id.clone(),
+        url: fields.url,
+        kinds: fields.kinds,
+        disabled: fields.disabled,
+    });
     change_webhook_endpoints(&api.deps, &caller, &tenant, &change).await?;
     let found = webhooks::read_endpoint(&api.deps, &caller, Some(&tenant), id.as_str()).await?;
     Ok(Json(found.into()))
