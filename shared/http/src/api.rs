@@ -44,12 +44,12 @@ mod pieced_json;
 #[cfg(test)]
 pub(crate) mod problem_answers;
 mod provider_setup;
+mod queries;
 mod request;
 #[cfg(test)]
 mod schema;
 mod sends;
 mod simulator;
-mod tenant_query;
 mod tenant_removal;
 mod tokens;
 mod trace;

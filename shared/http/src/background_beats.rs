@@ -51,11 +51,7 @@ impl BackgroundBeats {
         if self.lock_loops().is_empty() {
             return None;
         }
-        Some(if self.list_late().is_empty() {
-            HealthStatus::Healthy
-        } else {
-            HealthStatus::Unhealthy
-        })
+        Some(HealthStatus::judge(self.list_late().is_empty()))
     }
 
     fn lock_loops(&self) -> MutexGuard<'_, Vec<BeatState>> {

@@ -146,23 +146,11 @@ impl HealthProbe {
 
     fn current_result(&self, now: Timestamp) -> HealthProbeResult {
         let last = *self.lock_state();
-        let store = if is_fresh(last.written, now) {
-            HealthStatus::Healthy
-        } else {
-            HealthStatus::Unhealthy
-        };
-        let disk = last.disk_full.map(|full| {
-            if full {
-                HealthStatus::Unhealthy
-            } else {
-                HealthStatus::Healthy
-            }
-        });
         HealthProbeResult {
-            store,
+            store: HealthStatus::judge(is_fresh(last.written, now)),
             queue: last.queue.max(judge_intake(last.oldest_intake, now)),
             oldest_intake: last.oldest_intake,
-            disk,
+            disk: last.disk_full.map(|is_full| HealthStatus::judge(!is_full)),
             background: self.beats.judge(),
             written: last.written,
         }

@@ -2,8 +2,8 @@
 
 #[cfg(test)]
 use super::problem_answers::NotFound;
+use super::queries::TenantPageQuery;
 use super::request::{Answer, Asked};
-use super::tenant_query::TenantPageQuery;
 use super::view::{ContactView, ListView};
 use crate::problem::HttpProblem;
 use crate::query::{QueryParams, parse_page_request};

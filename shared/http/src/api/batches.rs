@@ -3,8 +3,8 @@
 use super::context::Api;
 #[cfg(test)]
 use super::problem_answers::{Conflict, NotFound};
+use super::queries::{TenantPageQuery, TenantQuery};
 use super::request::{Answer, Asked};
-use super::tenant_query::{TenantPageQuery, TenantQuery};
 use super::view::ListView;
 use crate::problem::HttpProblem;
 use crate::query::{PathParam, QueryParams, parse_page_request};

@@ -2,6 +2,7 @@
 
 #[cfg(test)]
 use super::problem_answers::NotFound;
+use super::queries::InstanceQuery;
 use super::request::{Answer, Asked};
 use crate::problem::HttpProblem;
 use crate::query::QueryParams;
@@ -14,16 +15,7 @@ use recado_pipeline::self_check::{
     InstanceCheck, ModelAnswer, ModelCheck, ModelPurpose, SelfCheck, ServerAnswer, ServerCheck,
     check_installation,
 };
-use serde::{Deserialize, Serialize};
-
-/// The filter of `/v1/checks`.
-#[derive(Debug, Deserialize)]
-#[cfg_attr(test, derive(utoipa::IntoParams), into_params(parameter_in = Query))]
-#[serde(deny_unknown_fields)]
-pub(super) struct ChecksQuery {
-    /// Only of this instance.
-    instance: Option<InstanceId>,
-}
+use serde::Serialize;
 
 /// The results of all checks.
 #[derive(Debug, Serialize)]
@@ -282,12 +274,12 @@ impl From<SelfCheck> for ChecksView {
     get,
     path = "/v1/checks",
     tag = "Health",
-    params(ChecksQuery),
+    params(InstanceQuery),
     responses((status = 200, body = ChecksView, description = "The results"), NotFound)
 ))]
 pub(super) async fn get_checks(
     Asked(api, caller): Asked,
-    QueryParams(wanted): QueryParams<ChecksQuery>,
+    QueryParams(wanted): QueryParams<InstanceQuery>,
 ) -> Answer<ChecksView> {
     let found = check_installation(
         &api.deps,

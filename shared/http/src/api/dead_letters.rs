@@ -5,6 +5,7 @@ pub(super) mod mutations;
 use super::error_mapping::list_problem;
 #[cfg(test)]
 use super::problem_answers::NotFound;
+use super::queries::InstanceQuery;
 use super::request::{Answer, Asked};
 use super::view::{DeadLetterView, ListView};
 use crate::query::{PathParam, QueryParams, parse_page_request};
@@ -100,15 +101,6 @@ pub(super) async fn get_dead_letter(
     }))
 }
 
-/// The filter of `/health/whatsapp/dlq`.
-#[derive(Debug, Deserialize)]
-#[cfg_attr(test, derive(utoipa::IntoParams), into_params(parameter_in = Query))]
-#[serde(deny_unknown_fields)]
-pub(super) struct DlqQuery {
-    /// Only of this instance.
-    instance: Option<InstanceId>,
-}
-
 /// The number of dead letters, and the newest of them.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(utoipa::ToSchema))]
@@ -152,12 +144,12 @@ impl From<DeadLetterWithPayload> for DlqMessage {
     get,
     path = "/health/whatsapp/dlq",
     tag = "Dead letters",
-    params(DlqQuery),
+    params(InstanceQuery),
     responses((status = 200, body = DlqView, description = "The dead letters"))
 ))]
 pub(super) async fn get_dlq_health(
     Asked(api, caller): Asked,
-    QueryParams(DlqQuery { instance }): QueryParams<DlqQuery>,
+    QueryParams(InstanceQuery { instance }): QueryParams<InstanceQuery>,
 ) -> Answer<DlqView> {
     let dlq_depth = dead_letters::count_dead_letters(&api.deps, &caller, instance.as_ref()).await?;
     let filter = DeadLetterFilter {

@@ -3,8 +3,8 @@
 use super::invitations::parse_occasion;
 #[cfg(test)]
 use super::problem_answers::{NotFound, Unprocessable};
+use super::queries::{TenantPageQuery, TenantQuery};
 use super::request::{Answer, Asked};
-use super::tenant_query::{TenantPageQuery, TenantQuery};
 use super::view::ListView;
 use crate::query::{PathParam, QueryParams, parse_page_request};
 use axum::Json;

@@ -5,8 +5,8 @@ use super::error_mapping::list_problem;
 use super::invitations::{parse_guest_id, parse_occasion};
 #[cfg(test)]
 use super::problem_answers::NotFound;
+use super::queries::{TenantPageQuery, TenantQuery};
 use super::request::{Answer, Asked, RequestBody};
-use super::tenant_query::{TenantPageQuery, TenantQuery};
 use super::view::ListView;
 use crate::problem::HttpProblem;
 use crate::query::{PathParam, QueryParams, parse_json_body, parse_page_request};

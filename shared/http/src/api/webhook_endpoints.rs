@@ -14,8 +14,8 @@ pub(super) use posts::{post_endpoint_test, post_replay};
 use super::context::Api;
 #[cfg(test)]
 use super::problem_answers::{Conflict, NotFound, Unprocessable};
+use super::queries::TenantQuery;
 use super::request::{Answer, Asked, RequestBody};
-use super::tenant_query::TenantQuery;
 use super::view::ListView;
 use crate::problem::HttpProblem;
 use crate::query::{PathParam, QueryParams};

@@ -8,6 +8,7 @@ use super::health::health_status_code;
 use super::pieced_json::PiecedJson;
 #[cfg(test)]
 use super::problem_answers::NotFound;
+use super::queries::InstanceQuery;
 use crate::problem::HttpProblem;
 use crate::query::QueryParams;
 use axum::Extension;
@@ -23,7 +24,7 @@ use recado_pipeline::health::{
     DEPTH_DEGRADED, DEPTH_UNHEALTHY, Health, HealthStatus, InstanceHealth, assess_health,
 };
 use recado_pipeline::ports::QueueDepth;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
@@ -35,15 +36,6 @@ fn shared_status_code(status: HealthStatus, shared: bool) -> StatusCode {
     } else {
         health_status_code(status)
     }
-}
-
-/// The filter of `/health/whatsapp`.
-#[derive(Debug, Deserialize)]
-#[cfg_attr(test, derive(utoipa::IntoParams), into_params(parameter_in = Query))]
-#[serde(deny_unknown_fields)]
-pub(super) struct WhatsappHealthQuery {
-    /// Only of this instance.
-    instance: Option<InstanceId>,
 }
 
 /// The health of all instances and of the queues.
@@ -162,7 +154,7 @@ type HealthAnswer = Result<(StatusCode, PiecedJson<WhatsappHealthAnswer>), HttpP
     get,
     path = "/health/whatsapp",
     tag = "Health",
-    params(WhatsappHealthQuery),
+    params(InstanceQuery),
     security((), ("operator_token" = [])),
     responses(
         (status = 200, body = WhatsappHealthAnswer, description = "Healthy or degraded"),
@@ -174,7 +166,7 @@ pub(super) async fn get_whatsapp_health(
     State(api): State<Api>,
     console: Option<Extension<ConsoleRequest>>,
     headers: HeaderMap,
-    QueryParams(wanted): QueryParams<WhatsappHealthQuery>,
+    QueryParams(wanted): QueryParams<InstanceQuery>,
 ) -> HealthAnswer {
     // A request for one instance always needs the token: strangers must not learn which instances exist.
     let is_stranger = console.is_none() && !headers.contains_key(header::AUTHORIZATION);
@@ -218,7 +210,7 @@ pub(super) async fn get_whatsapp_health(
 async fn read_health(
     api: &Api,
     caller: &Caller,
-    wanted: &WhatsappHealthQuery,
+    wanted: &InstanceQuery,
     show: &mut (dyn FnMut(&InstanceHealth) + Send),
 ) -> Result<Health, HttpProblem> {
     let instance = wanted.instance.as_ref();
@@ -237,7 +229,7 @@ async fn get_public_status(api: &Api) -> HealthAnswer {
         view
     } else {
         let all = Caller::installation();
-        let found = read_health(api, &all, &WhatsappHealthQuery { instance: None }, &mut |_| {}).await?;
+        let found = read_health(api, &all, &InstanceQuery { instance: None }, &mut |_| {}).await?;
         let view = StatusView {
             status: found.status,
             timestamp: found.at,

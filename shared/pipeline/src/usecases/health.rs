@@ -42,6 +42,13 @@ pub enum HealthStatus {
     Unhealthy,
 }
 
+impl HealthStatus {
+    /// Judges what is either well or not.
+    pub fn judge(is_well: bool) -> Self {
+        if is_well { Self::Healthy } else { Self::Unhealthy }
+    }
+}
+
 /// Judges the health by the number of waiting messages and by `all_well`. Dead letters are reported separately and do
 /// not count here.
 pub fn judge_health(depth: u64, all_well: bool) -> HealthStatus {

@@ -3,8 +3,8 @@
 use super::super::error_mapping::list_problem;
 #[cfg(test)]
 use super::super::problem_answers::NotFound;
+use super::super::queries::{TenantPageQuery, TenantQuery};
 use super::super::request::{Answer, Asked, RequestBody};
-use super::super::tenant_query::{TenantPageQuery, TenantQuery};
 use super::super::view::ListView;
 use crate::problem::HttpProblem;
 use crate::query::{PathParam, QueryParams, parse_page_request};

@@ -2,8 +2,8 @@
 
 #[cfg(test)]
 use super::super::problem_answers::{NotFound, NotImplemented};
+use super::super::queries::TenantQuery;
 use super::super::request::{Answer, Asked, RequestBody};
-use super::super::tenant_query::TenantQuery;
 use super::view::EndpointView;
 use crate::problem::HttpProblem;
 use crate::query::{PathParam, QueryParams};

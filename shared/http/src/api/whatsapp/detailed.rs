@@ -3,8 +3,9 @@
 use super::super::pieced_json::PiecedJson;
 #[cfg(test)]
 use super::super::problem_answers::NotFound;
+use super::super::queries::InstanceQuery;
 use super::super::request::Asked;
-use super::{DepthMarks, InstanceView, MARKS, WhatsappHealthQuery, read_health, shared_status_code};
+use super::{DepthMarks, InstanceView, MARKS, read_health, shared_status_code};
 use crate::problem::HttpProblem;
 use crate::query::QueryParams;
 use axum::http::StatusCode;
@@ -156,7 +157,7 @@ struct ProbesView {
     get,
     path = "/health/whatsapp/detailed",
     tag = "Health",
-    params(WhatsappHealthQuery),
+    params(InstanceQuery),
     responses(
         (status = 200, body = DetailedView, description = "Healthy or degraded"),
         (status = 503, body = DetailedView, description = "Unhealthy"),
@@ -165,7 +166,7 @@ struct ProbesView {
 ))]
 pub(crate) async fn get_detailed_whatsapp_health(
     Asked(api, caller): Asked,
-    QueryParams(wanted): QueryParams<WhatsappHealthQuery>,
+    QueryParams(wanted): QueryParams<InstanceQuery>,
 ) -> Result<(StatusCode, PiecedJson<DetailedView>), HttpProblem> {
     let now = api.deps.system().now();
     let mut instances = Vec::new();

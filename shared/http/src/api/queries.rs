@@ -1,7 +1,16 @@
-//! Queries of requests that name a tenant.
+//! Queries that several requests have.
 
-use recado_domain::ids::TenantId;
+use recado_domain::ids::{InstanceId, TenantId};
 use serde::Deserialize;
+
+/// The instance to which a request is narrowed.
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(utoipa::IntoParams), into_params(parameter_in = Query))]
+#[serde(deny_unknown_fields)]
+pub(super) struct InstanceQuery {
+    /// Only of this instance.
+    pub(super) instance: Option<InstanceId>,
+}
 
 /// The tenant of a request.
 #[derive(Debug, Deserialize)]
