@@ -19,7 +19,6 @@ mod page_table;
 mod pages;
 mod session;
 mod sign_in;
-mod sign_in_limit;
 mod templates;
 mod texts;
 
@@ -29,7 +28,7 @@ use axum::middleware::{from_fn, from_fn_with_state};
 use axum::response::Redirect;
 use axum::routing::{any, get};
 pub use one_time_link::OneTimeLink;
-use sign_in_limit::SignInLimit;
+use sign_in::SignInLimit;
 use std::sync::Arc;
 use templates::PageTemplates;
 

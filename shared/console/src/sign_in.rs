@@ -1,4 +1,4 @@
-//! Signing in and out.
+//! Signs in and out, and limits how often a wrong token is tried.
 
 use crate::Console;
 use crate::page_request::PageLanguage;
@@ -9,8 +9,10 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Form};
 use minijinja::context;
+use recado_domain::access::GuessLimit;
 use recado_domain::secret::Secret;
 use serde::Deserialize;
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// The page that a person came from, to which the sign-in leads back.
@@ -137,4 +139,31 @@ fn render_form(
         StatusCode::OK
     };
     (status, page_response::html_or_error(page)).into_response()
+}
+
+/// The wrong tokens of the last time, of all browsers together: a stranger has any number of addresses. Who is signed in, or shows
+/// a token that opens the console, is not concerned.
+#[derive(Debug)]
+pub(crate) struct SignInLimit {
+    /// Times are counted from then on.
+    begun: Instant,
+    limit: Mutex<GuessLimit>,
+}
+
+impl Default for SignInLimit {
+    fn default() -> Self {
+        Self {
+            begun: Instant::now(),
+            limit: Mutex::default(),
+        }
+    }
+}
+
+impl SignInLimit {
+    /// Notes a wrong token. If too many were tried, returns the time after which one may be tried again, and notes none.
+    fn note_wrong_token(&self, now: Instant) -> Option<Duration> {
+        let now = now.saturating_duration_since(self.begun);
+        let mut limit = self.limit.lock().unwrap_or_else(PoisonError::into_inner);
+        limit.note_wrong_token(now)
+    }
 }

@@ -33,12 +33,12 @@ impl HttpProblem {
         }
     }
 
-    /// Creates a 400: the request itself is wrong.
     /// Returns the HTTP status of the answer.
     pub(crate) fn status(&self) -> StatusCode {
         self.status
     }
 
+    /// Creates a 400: the request itself is wrong.
     pub(crate) fn bad_request(detail: impl Into<String>) -> Self {
         Self::new(StatusCode::BAD_REQUEST, detail)
     }
@@ -53,32 +53,18 @@ impl HttpProblem {
         Self::not_found("there is no such provider")
     }
 
-    /// Creates a 405. The caller adds the header `Allow`.
-    pub(crate) fn method_not_allowed() -> Self {
-        Self::new(
-            StatusCode::METHOD_NOT_ALLOWED,
-            "this route does not have that method",
-        )
-    }
-
-    /// Creates a 401 for a webhook whose proof is missing or wrong.
-    pub(crate) fn unauthenticated() -> Self {
-        Self::new(
-            StatusCode::UNAUTHORIZED,
-            "the webhook's proof is missing or wrong",
-        )
-    }
-
     /// Creates a 503 with `Retry-After`.
     pub(crate) fn unavailable(detail: impl Into<String>) -> Self {
-        Self::new(StatusCode::SERVICE_UNAVAILABLE, detail)
-            .with_header(header::RETRY_AFTER, HeaderValue::from_static(RETRY_AFTER_SECONDS))
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, detail).with_retry()
     }
 
     /// Creates a 429 with `Retry-After`.
     pub(crate) fn busy(detail: impl Into<String>) -> Self {
-        Self::new(StatusCode::TOO_MANY_REQUESTS, detail)
-            .with_header(header::RETRY_AFTER, HeaderValue::from_static(RETRY_AFTER_SECONDS))
+        Self::new(StatusCode::TOO_MANY_REQUESTS, detail).with_retry()
+    }
+
+    fn with_retry(self) -> Self {
+        self.with_header(header::RETRY_AFTER, HeaderValue::from_static(RETRY_AFTER_SECONDS))
     }
 
     /// Creates a 413. `max` is the largest body, in bytes.
@@ -167,7 +153,10 @@ pub(crate) async fn no_such_route(uri: Uri) -> HttpProblem {
 
 /// Answers a known path with a method that it does not have with a 405. axum adds `Allow`.
 pub(crate) async fn method_not_allowed() -> HttpProblem {
-    HttpProblem::method_not_allowed()
+    HttpProblem::new(
+        StatusCode::METHOD_NOT_ALLOWED,
+        "this route does not have that method",
+    )
 }
 
 #[cfg(test)]

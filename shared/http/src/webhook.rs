@@ -343,7 +343,10 @@ fn refusal_problem(refusal: WebhookRefusal, provider: Provider) -> HttpProblem {
         WebhookRefusal::Unauthorized { what, instance } => {
             let instance = instance.as_ref().map(ExternalId::as_str);
             tracing::warn!(provider = provider.as_str(), instance, "{what}");
-            HttpProblem::unauthenticated()
+            HttpProblem::new(
+                StatusCode::UNAUTHORIZED,
+                "the webhook's proof is missing or wrong",
+            )
         }
     }
 }

@@ -1,14 +1,7 @@
 //! `/v1/events`: what happened, as thin events: ids and facts, from which a reader asks for the details.
 
-mod stream;
-mod tickets;
-
-#[cfg(test)]
-pub(super) use stream::__path_get_event_stream;
-pub(super) use stream::get_event_stream;
-#[cfg(test)]
-pub(super) use tickets::__path_post_push_ticket;
-pub(super) use tickets::post_push_ticket;
+pub(super) mod stream;
+pub(super) mod tickets;
 
 use super::error_mapping::list_problem;
 use super::request::{Answer, Asked};

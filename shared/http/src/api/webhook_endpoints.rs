@@ -1,15 +1,8 @@
 //! `/v1/webhooks`: the endpoints of a tenant to which its published events are posted.
 
-mod failed_events;
-mod posts;
+pub(super) mod failed_events;
+pub(super) mod posts;
 mod view;
-
-#[cfg(test)]
-pub(super) use failed_events::{__path_list_failed_events, __path_post_failed_redrive};
-pub(super) use failed_events::{list_failed_events, post_failed_redrive};
-#[cfg(test)]
-pub(super) use posts::{__path_post_endpoint_test, __path_post_replay};
-pub(super) use posts::{post_endpoint_test, post_replay};
 
 use super::context::Api;
 #[cfg(test)]
