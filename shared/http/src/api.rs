@@ -69,10 +69,14 @@ pub use provider_setup::{
 
 use crate::keys::Keys;
 use axum::Router;
+use axum::extract::Request;
+use axum::handler::Handler;
 use axum::middleware::from_fn_with_state;
+use axum::response::Response;
 use axum::routing::{MethodFilter, MethodRouter, on};
 use context::Api;
 use entry_kinds::{agents, calendars, instances, tenants, tools};
+use futures::future::BoxFuture;
 use recado_domain::access::Permission;
 use recado_pipeline::Deps;
 use std::sync::Arc;
@@ -244,8 +248,30 @@ pub(crate) const PERMISSIONS: &[(&str, &str, Permission)] = list_operator_routes
 /// Makes the routers of routes, without a description.
 macro_rules! plain_routes {
     ($($method:ident $path:literal $($permission:ident)? => $($part:ident)::+;)+) => {
-        vec![$(($path, on(MethodFilter::$method, $($part)::+))),+]
+        vec![$(($path, on(MethodFilter::$method, AnyHandler::new($($part)::+)))),+]
     };
+}
+
+/// A handler, whatever it takes. What axum wraps around a handler is compiled for this type alone.
+#[derive(Clone)]
+struct AnyHandler(Arc<CallHandler>);
+
+type CallHandler = dyn Fn(Request, Api) -> BoxFuture<'static, Response> + Send + Sync;
+
+impl AnyHandler {
+    fn new<T: 'static>(handler: impl Handler<T, Api, Future = BoxFuture<'static, Response>>) -> Self {
+        Self(Arc::new(move |request: Request, api: Api| {
+            handler.clone().call(request, api)
+        }))
+    }
+}
+
+impl Handler<Self, Api> for AnyHandler {
+    type Future = BoxFuture<'static, Response>;
+
+    fn call(self, request: Request, api: Api) -> Self::Future {
+        (self.0)(request, api)
+    }
 }
 
 fn make_router(routes: Vec<(&'static str, MethodRouter<Api>)>) -> Router<Api> {
