@@ -29,8 +29,9 @@ pub fn is_strong_token(text: &str) -> bool {
     text.len() >= TOKEN_LENGTH_MIN && different.len() >= DIFFERENT_MIN && !is_repetition
 }
 
-/// The role of a token: what its holder may do.
+/// The role of a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = TokenRoleSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum TokenRole {
     /// Reads.

@@ -17,6 +17,7 @@ pub const NOT_KEPT: &str = "(not kept)";
 
 /// An action that is audited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = AuditActionSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum AuditAction {
     /// Created, changed or removed a tenant, an agent, an instance or the configuration of alerts.

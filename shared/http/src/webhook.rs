@@ -23,7 +23,7 @@ use recado_domain::ids::{CorrelationId, ExternalId};
 use recado_domain::inbound::WebhookItem;
 use recado_domain::provider::Provider;
 use recado_pipeline::Deps;
-use recado_pipeline::ingest::{ingest, is_secret_accepted};
+use recado_pipeline::ingest::{IngestReport, ingest, is_secret_accepted};
 use recado_pipeline::measure;
 use recado_pipeline::settings::VariableReader;
 use recado_pipeline::trace_span::TRACE_TARGET;
@@ -284,15 +284,8 @@ impl WebhookState {
             ignored = done.ignored,
             "webhook acknowledged"
         );
-        let body = WebhookAnswer {
-            status: "ok",
-            events: done.events,
-            duplicates: done.duplicates,
-            statuses: done.statuses,
-            notices: done.notices,
-            ignored: done.ignored,
-        };
-        Ok(Json(body).into_response())
+        let status = "ok";
+        Ok(Json(WebhookAnswer { status, done }).into_response())
     }
 }
 
@@ -300,11 +293,8 @@ impl WebhookState {
 #[derive(Serialize)]
 struct WebhookAnswer {
     status: &'static str,
-    events: usize,
-    duplicates: usize,
-    statuses: usize,
-    notices: usize,
-    ignored: usize,
+    #[serde(flatten)]
+    done: IngestReport,
 }
 
 /// A webhook as it came, before its proof.

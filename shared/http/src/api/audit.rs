@@ -2,8 +2,6 @@
 
 use super::error_mapping::list_problem;
 use super::request::{Answer, Asked};
-#[cfg(test)]
-use super::tokens::TokenRoleSchema;
 use super::view::ListView;
 use crate::query::{QueryParams, parse_page_request};
 use axum::Json;
@@ -15,43 +13,6 @@ use recado_pipeline::audit;
 use recado_pipeline::records::audit::AuditFilter;
 use serde::{Deserialize, Serialize};
 
-/// An action that is audited.
-#[cfg(test)]
-#[derive(Debug, utoipa::ToSchema)]
-#[schema(rename_all = "snake_case")]
-#[expect(dead_code, reason = "the variants describe those of `AuditAction`")]
-enum AuditActionSchema {
-    ConfigurationChanged,
-    WebhookSecretsRead,
-    SecretRotated,
-    TokenCreated,
-    TokenRevoked,
-    ConversationTakenOver,
-    ConversationGivenBack,
-    ConversationResolved,
-    EffectDecided,
-    ConversationAnswered,
-    ConversationLabelled,
-    NoteAdded,
-    NoteDeleted,
-    MessageCancelled,
-    DeadLetterRedriven,
-    DeadLetterDeleted,
-    ContactFound,
-    ContactExported,
-    ContactErased,
-    TenantRemoved,
-    CaughtUp,
-    AlertsTested,
-    NotificationRedriven,
-    InstanceConnected,
-    PairingStarted,
-    SetupChecked,
-    KnowledgeChanged,
-    WebhookTested,
-    EventsReplayed,
-}
-
 /// The filter and the page of the audit.
 #[derive(Debug, Deserialize)]
 #[cfg_attr(test, derive(utoipa::IntoParams), into_params(parameter_in = Query))]
@@ -62,7 +23,6 @@ pub(super) struct AuditQuery {
     /// Only what was done with the token of this name.
     actor: Option<TokenName>,
     /// Only this action.
-    #[cfg_attr(test, param(value_type = Option<AuditActionSchema>))]
     action: Option<AuditAction>,
     /// Only what was done at this time or later.
     since: Option<Timestamp>,
@@ -85,9 +45,7 @@ pub(super) struct AuditEntryView {
     actor: TokenName,
     /// The tenant that the token is limited to. `null`: the whole installation.
     actor_tenant: Option<TenantId>,
-    #[cfg_attr(test, schema(value_type = TokenRoleSchema))]
     role: TokenRole,
-    #[cfg_attr(test, schema(value_type = AuditActionSchema))]
     action: AuditAction,
     /// The tenant whose record it was done to. `null`: it belongs to no tenant.
     tenant: Option<TenantId>,

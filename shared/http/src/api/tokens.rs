@@ -17,19 +17,6 @@ use recado_domain::ids::{TenantId, TokenName};
 use recado_pipeline::tokens::{self, NewToken, TokenError};
 use serde::{Deserialize, Serialize};
 
-/// The role of a token.
-#[cfg(test)]
-#[derive(Debug, utoipa::ToSchema)]
-#[schema(rename_all = "snake_case")]
-#[expect(dead_code, reason = "the variants describe those of `TokenRole`")]
-pub(super) enum TokenRoleSchema {
-    Viewer,
-    Operator,
-    Sender,
-    Manager,
-    Admin,
-}
-
 /// The name of a token, and what it opens.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(utoipa::ToSchema))]
@@ -37,7 +24,6 @@ pub(super) struct TokenAccessView {
     name: TokenName,
     /// The tenant that the token is limited to. `null`: the whole installation.
     tenant: Option<TenantId>,
-    #[cfg_attr(test, schema(value_type = TokenRoleSchema))]
     role: TokenRole,
 }
 
@@ -120,7 +106,6 @@ pub(super) struct CreatedTokenView {
 struct TokenRequest {
     /// A name that no other token of the same tenant has. Records of what the token's holder did hold it.
     name: TokenName,
-    #[cfg_attr(test, schema(value_type = TokenRoleSchema))]
     role: TokenRole,
     /// The tenant that the token is limited to. If absent, the token opens what the creating one opens.
     tenant: Option<TenantId>,

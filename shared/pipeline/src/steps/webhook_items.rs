@@ -23,6 +23,7 @@ use recado_ports::ports::{PortError, PortResult, RecordEventOutcome};
 use recado_ports::records::configuration::find_config_by_external;
 use recado_ports::records::notices::put_notice;
 use recado_ports::step_commit::{StepCommit, StepOutcome, StepRecords};
+use serde::Serialize;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::io;
@@ -31,11 +32,12 @@ use std::io;
 const WRITES_AT_ONCE: usize = 16;
 
 /// The counts of the parts of a webhook.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct IngestReport {
     /// Number of events that were enqueued.
     pub events: usize,
-    /// Number of enqueued events that were recorded before and are still pending.
+    /// Number of enqueued events that were recorded before and are still pending. The provider is not told of it.
+    #[serde(skip)]
     pub owed_before: usize,
     /// Number of events that were applied or given up before, or that occur twice in the webhook.
     pub duplicates: usize,
