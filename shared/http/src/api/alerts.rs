@@ -188,7 +188,7 @@ pub(super) async fn list_notifications(
     path = "/v1/alerts/notifications/{id}/redrive",
     tag = "Alerts",
     params(("id" = String, Path, description = "Id of the notification")),
-    responses((status = 200, body = NotificationView, description = "The notification"), NotFound)
+    responses((status = 200, body = NotificationView, description = "The notification"))
 ))]
 pub(super) async fn redrive_notification(
     Asked(api, caller): Asked,

@@ -2,7 +2,7 @@
 
 use super::conversations::parse_conversation_id;
 #[cfg(test)]
-use super::problem_answers::{Conflict, NotFound, Unprocessable};
+use super::problem_answers::{Conflict, Unprocessable};
 use super::request::{Answer, Asked, RequestBody};
 use crate::problem::HttpProblem;
 use crate::query::PathParam;
@@ -59,7 +59,7 @@ pub(super) struct LabelsView {
     tag = "Conversations",
     params(("id" = String, Path, description = "Id of the conversation")),
     request_body = LabelChangeRequest,
-    responses((status = 200, body = LabelsView, description = "The labels that it has now"), NotFound, Conflict, Unprocessable)
+    responses((status = 200, body = LabelsView, description = "The labels that it has now"), Conflict, Unprocessable)
 ))]
 pub(super) async fn post_labels(
     Asked(api, caller): Asked,
@@ -110,7 +110,7 @@ impl From<PersonNote> for NoteView {
     path = "/v1/conversations/{id}/notes",
     tag = "Conversations",
     params(("id" = String, Path, description = "Id of the conversation")),
-    responses((status = 200, body = NotesView, description = "The notes"), NotFound)
+    responses((status = 200, body = NotesView, description = "The notes"))
 ))]
 pub(super) async fn list_notes(
     Asked(api, caller): Asked,
@@ -140,7 +140,7 @@ struct NewNote {
     tag = "Conversations",
     params(("id" = String, Path, description = "Id of the conversation")),
     request_body = NewNote,
-    responses((status = 201, body = NoteView, description = "The note"), NotFound, Conflict, Unprocessable)
+    responses((status = 201, body = NoteView, description = "The note"), Conflict, Unprocessable)
 ))]
 pub(super) async fn post_note(
     Asked(api, caller): Asked,
@@ -162,7 +162,7 @@ pub(super) async fn post_note(
         ("id" = String, Path, description = "Id of the conversation"),
         ("number" = u64, Path, description = "Number of the note"),
     ),
-    responses((status = 204, description = "The note is deleted"), NotFound)
+    responses((status = 204, description = "The note is deleted"))
 ))]
 pub(super) async fn delete_note(
     Asked(api, caller): Asked,

@@ -172,7 +172,7 @@ pub(super) async fn list_batches(
     path = "/deliver/batches/{id}",
     tag = "Invitations",
     params(("id" = String, Path, description = "Id of the batch"), TenantQuery),
-    responses((status = 200, body = BatchProgressView, description = "The batch"), NotFound)
+    responses((status = 200, body = BatchProgressView, description = "The batch"))
 ))]
 pub(super) async fn get_batch(
     Asked(api, caller): Asked,
@@ -234,7 +234,7 @@ impl From<ListedRecipient> for BatchRecipientView {
     path = "/deliver/batches/{id}/recipients",
     tag = "Invitations",
     params(("id" = String, Path, description = "Id of the batch"), BatchRecipientsQuery),
-    responses((status = 200, body = ListView<BatchRecipientView>, description = "A page of recipients"), NotFound)
+    responses((status = 200, body = ListView<BatchRecipientView>, description = "A page of recipients"))
 ))]
 pub(super) async fn list_batch_recipients(
     Asked(api, caller): Asked,
@@ -265,7 +265,7 @@ fn parse_statuses(text: Option<&str>) -> Result<Vec<RecipientStatus>, HttpProble
     path = "/deliver/batches/{id}/pause",
     tag = "Invitations",
     params(("id" = String, Path, description = "Id of the batch"), TenantQuery),
-    responses((status = 200, body = BatchView, description = "The batch"), NotFound, Conflict)
+    responses((status = 200, body = BatchView, description = "The batch"), Conflict)
 ))]
 pub(super) async fn pause_batch(
     Asked(api, caller): Asked,
@@ -281,7 +281,7 @@ pub(super) async fn pause_batch(
     path = "/deliver/batches/{id}/resume",
     tag = "Invitations",
     params(("id" = String, Path, description = "Id of the batch"), TenantQuery),
-    responses((status = 200, body = BatchView, description = "The batch"), NotFound, Conflict)
+    responses((status = 200, body = BatchView, description = "The batch"), Conflict)
 ))]
 pub(super) async fn resume_batch(
     Asked(api, caller): Asked,
@@ -297,7 +297,7 @@ pub(super) async fn resume_batch(
     path = "/deliver/batches/{id}/cancel",
     tag = "Invitations",
     params(("id" = String, Path, description = "Id of the batch"), TenantQuery),
-    responses((status = 200, body = BatchView, description = "The batch"), NotFound, Conflict)
+    responses((status = 200, body = BatchView, description = "The batch"), Conflict)
 ))]
 pub(super) async fn cancel_batch(
     Asked(api, caller): Asked,

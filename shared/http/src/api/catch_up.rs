@@ -1,7 +1,7 @@
 //! `POST /v1/instances/{id}/catch-up`: fetches messages whose webhooks were lost.
 
 #[cfg(test)]
-use super::problem_answers::{BadGateway, Conflict, NotFound};
+use super::problem_answers::{BadGateway, Conflict};
 use super::request::{Answer, Asked, RequestBody};
 use crate::problem::HttpProblem;
 use crate::query::PathParam;
@@ -37,7 +37,6 @@ struct CatchUpRequest {
     request_body = Option<CatchUpRequest>,
     responses(
         (status = 200, body = CatchUpReport, description = "The numbers of messages"),
-        NotFound,
         Conflict,
         BadGateway
     )

@@ -3,7 +3,7 @@
 use super::context::Api;
 use super::error_mapping::list_problem;
 #[cfg(test)]
-use super::problem_answers::{Conflict, NotFound, NotImplemented};
+use super::problem_answers::{Conflict, NotImplemented};
 use super::request::{Answer, Asked, RequestBody};
 use super::view::ConversationView;
 use crate::problem::HttpProblem;
@@ -132,7 +132,7 @@ fn refuse_search() -> HttpProblem {
     path = "/v1/conversations/{id}",
     tag = "Conversations",
     params(("id" = String, Path, description = "Id of the conversation")),
-    responses((status = 200, body = ConversationView, description = "The conversation"), NotFound)
+    responses((status = 200, body = ConversationView, description = "The conversation"))
 ))]
 pub(super) async fn get_conversation(
     Asked(api, caller): Asked,
@@ -174,7 +174,7 @@ struct ConversationChange {
     tag = "Conversations",
     params(("id" = String, Path, description = "Id of the conversation")),
     request_body = ConversationChange,
-    responses((status = 200, body = ConversationView, description = "The changed conversation"), NotFound, Conflict)
+    responses((status = 200, body = ConversationView, description = "The changed conversation"), Conflict)
 ))]
 pub(super) async fn patch_conversation(
     Asked(api, caller): Asked,

@@ -3,8 +3,6 @@
 pub(super) mod mutations;
 
 use super::error_mapping::list_problem;
-#[cfg(test)]
-use super::problem_answers::NotFound;
 use super::queries::InstanceQuery;
 use super::request::{Answer, Asked};
 use super::view::{DeadLetterView, ListView};
@@ -86,7 +84,7 @@ pub(super) struct DeadLetterDetail {
     path = "/v1/dead-letters/{id}",
     tag = "Dead letters",
     params(("id" = String, Path, description = "Id of the dead letter")),
-    responses((status = 200, body = DeadLetterDetail, description = "The dead letter"), NotFound)
+    responses((status = 200, body = DeadLetterDetail, description = "The dead letter"))
 ))]
 pub(super) async fn get_dead_letter(
     Asked(api, caller): Asked,

@@ -2,7 +2,7 @@
 
 use super::conversations::parse_conversation_id;
 #[cfg(test)]
-use super::problem_answers::{Conflict, NotFound};
+use super::problem_answers::Conflict;
 use super::request::{Answer, Asked, RequestBody};
 use crate::query::PathParam;
 use axum::{Extension, Json};
@@ -74,7 +74,7 @@ struct EffectChange {
     path = "/v1/conversations/{id}/effects",
     tag = "Conversations",
     params(("id" = String, Path, description = "Id of the conversation")),
-    responses((status = 200, body = EffectsView, description = "The effects"), NotFound)
+    responses((status = 200, body = EffectsView, description = "The effects"))
 ))]
 pub(super) async fn list_effects(
     Asked(api, caller): Asked,
@@ -95,7 +95,7 @@ pub(super) async fn list_effects(
         ("number" = u64, Path, description = "Number of the effect"),
     ),
     request_body = EffectChange,
-    responses((status = 200, body = EffectView, description = "The effect"), NotFound, Conflict)
+    responses((status = 200, body = EffectView, description = "The effect"), Conflict)
 ))]
 pub(super) async fn post_effect(
     Asked(api, caller): Asked,

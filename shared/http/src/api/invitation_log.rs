@@ -2,7 +2,7 @@
 
 use super::invitations::parse_occasion;
 #[cfg(test)]
-use super::problem_answers::{NotFound, Unprocessable};
+use super::problem_answers::Unprocessable;
 use super::queries::{TenantPageQuery, TenantQuery};
 use super::request::{Answer, Asked};
 use super::view::ListView;
@@ -131,7 +131,7 @@ fn is_simulated(message: &Message) -> bool {
     path = "/deliver/{id}/status",
     tag = "Invitations",
     params(("id" = String, Path, description = "Id of the invitation, or `provider_ref`"), TenantQuery),
-    responses((status = 200, body = InvitationStatusView, description = "The status"), NotFound)
+    responses((status = 200, body = InvitationStatusView, description = "The status"))
 ))]
 pub(super) async fn get_invitation_status(
     Asked(api, caller): Asked,
@@ -148,7 +148,7 @@ pub(super) async fn get_invitation_status(
     path = "/v1/occasions/{id}/invitations",
     tag = "Invitations",
     params(("id" = String, Path, description = "Id of the occasion"), TenantPageQuery),
-    responses((status = 200, body = ListView<InvitationStatusView>, description = "A page of invitations"), NotFound)
+    responses((status = 200, body = ListView<InvitationStatusView>, description = "A page of invitations"))
 ))]
 pub(super) async fn list_invitations(
     Asked(api, caller): Asked,
@@ -209,7 +209,7 @@ pub(super) struct SessionDetailView {
     path = "/wa/session/{phone}",
     tag = "Invitations",
     params(("phone" = String, Path, description = "Phone number of the contact"), SessionQuery),
-    responses((status = 200, body = SessionDetailView, description = "The session"), NotFound, Unprocessable)
+    responses((status = 200, body = SessionDetailView, description = "The session"), Unprocessable)
 ))]
 pub(super) async fn get_session(
     Asked(api, caller): Asked,

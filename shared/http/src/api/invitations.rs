@@ -268,7 +268,6 @@ async fn send_batch(api: &Api, caller: &Caller, request: BatchRequest) -> Result
     responses(
         (status = 200, body = AcceptedInvitationView, description = "Taken before, or a duplicate"),
         (status = 202, body = AcceptedInvitationView, description = "The invitation is taken"),
-        NotFound,
         Conflict,
         Unprocessable
     )

@@ -1,7 +1,7 @@
 //! `/v1/agents/{id}/knowledge`: the documents that an agent answers from.
 
 #[cfg(test)]
-use super::problem_answers::{NotFound, TooManyRequests, Unprocessable};
+use super::problem_answers::{TooManyRequests, Unprocessable};
 use super::request::{Answer, Asked, RequestBody};
 use crate::problem::HttpProblem;
 use crate::query::{PathParam, QueryParams};
@@ -100,7 +100,7 @@ impl From<VectorState> for VectorsView {
     path = "/v1/agents/{id}/knowledge",
     tag = "Knowledge",
     params(("id" = String, Path, description = "Id of the agent")),
-    responses((status = 200, body = KnowledgeView, description = "The knowledge of the agent"), NotFound)
+    responses((status = 200, body = KnowledgeView, description = "The knowledge of the agent"))
 ))]
 pub(super) async fn list_knowledge(
     Asked(api, caller): Asked,
@@ -167,7 +167,6 @@ impl From<AddedSource> for AddedSourceView {
     request_body(content_type = "*/*", description = "The document, of at most 4 MiB"),
     responses(
         (status = 200, body = AddedSourceView, description = "The source is part of the agent's knowledge"),
-        NotFound,
         Unprocessable,
         TooManyRequests
     )
@@ -223,7 +222,7 @@ pub(super) struct WholeSourceView {
         ("id" = String, Path, description = "Id of the agent"),
         ("source" = String, Path, description = "Id of the source")
     ),
-    responses((status = 200, body = WholeSourceView, description = "The source"), NotFound)
+    responses((status = 200, body = WholeSourceView, description = "The source"))
 ))]
 pub(super) async fn get_knowledge_source(
     Asked(api, caller): Asked,
@@ -246,7 +245,7 @@ pub(super) async fn get_knowledge_source(
         ("id" = String, Path, description = "Id of the agent"),
         ("source" = String, Path, description = "Id of the source")
     ),
-    responses((status = 204, description = "The source is removed"), NotFound)
+    responses((status = 204, description = "The source is removed"))
 ))]
 pub(super) async fn delete_knowledge_source(
     Asked(api, caller): Asked,
@@ -276,7 +275,7 @@ struct VectorRequest {
     tag = "Knowledge",
     params(("id" = String, Path, description = "Id of the agent")),
     request_body = VectorRequest,
-    responses((status = 200, body = VectorsView, description = "The vectors of all blocks"), NotFound)
+    responses((status = 200, body = VectorsView, description = "The vectors of all blocks"))
 ))]
 pub(super) async fn post_knowledge_vectors(
     Asked(api, caller): Asked,

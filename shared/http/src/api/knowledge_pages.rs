@@ -1,8 +1,6 @@
 //! `POST /v1/agents/{id}/knowledge/pages`: web pages that become documents of an agent.
 
 use super::knowledge::{AddedSourceView, parse_agent_id};
-#[cfg(test)]
-use super::problem_answers::NotFound;
 use super::request::{Answer, Asked, RequestBody};
 use crate::problem::HttpProblem;
 use crate::query::PathParam;
@@ -64,7 +62,7 @@ impl From<PageOutcome> for PageView {
     tag = "Knowledge",
     params(("id" = String, Path, description = "Id of the agent")),
     request_body = PagesRequest,
-    responses((status = 200, body = PagesView, description = "What became of each page"), NotFound)
+    responses((status = 200, body = PagesView, description = "What became of each page"))
 ))]
 pub(super) async fn post_knowledge_pages(
     Asked(api, caller): Asked,

@@ -1,8 +1,6 @@
 //! `POST /v1/agents/{id}/knowledge/search`: the blocks that answer a question best.
 
 use super::knowledge::parse_agent_id;
-#[cfg(test)]
-use super::problem_answers::NotFound;
 use super::request::{Answer, Asked, RequestBody};
 use crate::problem::HttpProblem;
 use crate::query::PathParam;
@@ -80,7 +78,7 @@ impl From<FoundBlock> for FoundBlockView {
     tag = "Knowledge",
     params(("id" = String, Path, description = "Id of the agent")),
     request_body = SearchRequest,
-    responses((status = 200, body = SearchView, description = "What was found"), NotFound)
+    responses((status = 200, body = SearchView, description = "What was found"))
 ))]
 pub(super) async fn post_knowledge_search(
     Asked(api, caller): Asked,

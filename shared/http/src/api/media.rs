@@ -3,7 +3,7 @@
 use super::context::Api;
 use super::messages::parse_message_id;
 #[cfg(test)]
-use super::problem_answers::{BadRequest, NotFound};
+use super::problem_answers::BadRequest;
 use super::request::{Asked, RequestBody};
 use crate::problem::HttpProblem;
 use crate::query::{PathParam, QueryParams};
@@ -52,7 +52,7 @@ pub(super) struct UploadView {
     tag = "Messages",
     params(("id" = String, Path, description = "Id of the instance"), UploadQuery),
     request_body(content_type = "*/*", description = "The file, of at most 4 MiB"),
-    responses((status = 201, body = UploadView, description = "The file is stored"), NotFound)
+    responses((status = 201, body = UploadView, description = "The file is stored"))
 ))]
 pub(super) async fn post_media(
     Asked(api, caller): Asked,
@@ -101,8 +101,7 @@ pub(super) async fn post_media(
             status = 307,
             description = "The file is read elsewhere",
             headers(("Location" = String, description = "URL of the file"))
-        ),
-        NotFound
+        )
     )
 ))]
 pub(super) async fn get_media(
@@ -131,7 +130,7 @@ pub(super) struct FileLinkQuery {
     path = "/v1/files/{id}",
     tag = "Messages",
     params(("id" = String, Path, description = "Id of the message"), FileLinkQuery),
-    responses((status = 200, content_type = "*/*", description = "The bytes of the file"), BadRequest, NotFound)
+    responses((status = 200, content_type = "*/*", description = "The bytes of the file"), BadRequest)
 ))]
 pub(super) async fn get_linked_file(
     State(api): State<Api>,

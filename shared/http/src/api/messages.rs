@@ -5,7 +5,7 @@ use super::conversations::parse_conversation_id;
 use super::error_mapping::list_problem;
 use super::outgoing_fields::OutgoingFields;
 #[cfg(test)]
-use super::problem_answers::{Conflict, NotFound};
+use super::problem_answers::Conflict;
 use super::request::{Answer, Asked, RequestBody};
 #[cfg(test)]
 use super::schema::OutgoingContentSchema;
@@ -45,7 +45,7 @@ pub(super) struct MessageListQuery {
     path = "/v1/conversations/{id}/messages",
     tag = "Conversations",
     params(("id" = String, Path, description = "Id of the conversation"), MessageListQuery),
-    responses((status = 200, body = ListView<MessageItem>, description = "A page of messages"), NotFound)
+    responses((status = 200, body = ListView<MessageItem>, description = "A page of messages"))
 ))]
 pub(super) async fn list_messages(
     Asked(api, caller): Asked,
@@ -134,7 +134,7 @@ pub(super) enum MessageAnswer {
     path = "/v1/messages/{id}",
     tag = "Messages",
     params(("id" = String, Path, description = "Id of the message")),
-    responses((status = 200, body = MessageAnswer, description = "The message"), NotFound)
+    responses((status = 200, body = MessageAnswer, description = "The message"))
 ))]
 pub(super) async fn get_message(
     Asked(api, caller): Asked,
@@ -205,7 +205,6 @@ struct AnswerRequest {
             description = "The message is queued",
             headers(("Location" = String, description = "Path of the message"))
         ),
-        NotFound,
         Conflict
     )
 ))]

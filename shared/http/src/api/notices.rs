@@ -1,7 +1,5 @@
 //! `GET /v1/instances/{id}/notices`: the provider's notices about an instance's account.
 
-#[cfg(test)]
-use super::problem_answers::NotFound;
 use super::request::{Answer, Asked};
 use crate::problem::HttpProblem;
 use crate::query::PathParam;
@@ -50,7 +48,7 @@ impl From<Notice> for NoticeView {
     path = "/v1/instances/{id}/notices",
     tag = "Instances",
     params(("id" = String, Path, description = "Id of the instance")),
-    responses((status = 200, body = NoticesView, description = "The notices"), NotFound)
+    responses((status = 200, body = NoticesView, description = "The notices"))
 ))]
 pub(super) async fn list_notices(
     Asked(api, caller): Asked,

@@ -114,7 +114,7 @@ pub(super) async fn list_occasions(
     path = "/v1/occasions/{id}",
     tag = "Invitations",
     params(("id" = String, Path, description = "Id of the occasion"), TenantQuery),
-    responses((status = 200, body = OccasionView, description = "The occasion"), NotFound)
+    responses((status = 200, body = OccasionView, description = "The occasion"))
 ))]
 pub(super) async fn get_occasion(
     Asked(api, caller): Asked,
@@ -176,7 +176,7 @@ impl From<Guest> for GuestView {
     path = "/v1/occasions/{id}/guests",
     tag = "Invitations",
     params(("id" = String, Path, description = "Id of the occasion"), TenantPageQuery),
-    responses((status = 200, body = ListView<GuestView>, description = "A page of guests"), NotFound)
+    responses((status = 200, body = ListView<GuestView>, description = "A page of guests"))
 ))]
 pub(super) async fn list_guests(
     Asked(api, caller): Asked,
@@ -200,7 +200,7 @@ pub(super) async fn list_guests(
         ("guest" = String, Path, description = "Id of the guest"),
         TenantQuery
     ),
-    responses((status = 200, body = GuestView, description = "The guest"), NotFound)
+    responses((status = 200, body = GuestView, description = "The guest"))
 ))]
 pub(super) async fn get_guest(
     Asked(api, caller): Asked,
@@ -285,7 +285,7 @@ impl From<AddedGuests> for AddedGuestsView {
     tag = "Invitations",
     params(("id" = String, Path, description = "Id of the occasion"), TenantQuery),
     request_body(content((GuestsRequest = "application/json"), (String = "text/csv"))),
-    responses((status = 200, body = AddedGuestsView, description = "What became of each"), NotFound)
+    responses((status = 200, body = AddedGuestsView, description = "What became of each"))
 ))]
 pub(super) async fn post_guests(
     Asked(api, caller): Asked,
@@ -329,7 +329,7 @@ pub(super) async fn post_guests(
         ("guest" = String, Path, description = "Id of the guest"),
         TenantQuery
     ),
-    responses((status = 204, description = "The guest is deleted"), NotFound)
+    responses((status = 204, description = "The guest is deleted"))
 ))]
 pub(super) async fn delete_guest(
     Asked(api, caller): Asked,

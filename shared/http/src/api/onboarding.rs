@@ -3,7 +3,7 @@
 use super::config::is_own_app_proven;
 use super::context::Api;
 #[cfg(test)]
-use super::problem_answers::{BadGateway, Conflict, NotFound, Unprocessable};
+use super::problem_answers::{BadGateway, Conflict, Unprocessable};
 use super::provider_setup::{ConnectRequest, SetupAction, SetupAnswer, SetupCheck, SetupRequest};
 use super::request::{Answer, Asked, RequestBody};
 use crate::problem::HttpProblem;
@@ -70,7 +70,6 @@ pub(super) struct SetupChecksView {
     request_body = Option<ConnectRequest>,
     responses(
         (status = 200, body = ConnectView, description = "The steps, and whether the instance is connected"),
-        NotFound,
         Conflict,
         Unprocessable,
         BadGateway
@@ -99,7 +98,6 @@ pub(super) async fn post_connect(
     params(("id" = String, Path, description = "Id of the instance")),
     responses(
         (status = 200, body = PairingView, description = "The codes; without any, ask again in some seconds"),
-        NotFound,
         Conflict,
         Unprocessable,
         BadGateway
@@ -128,7 +126,6 @@ pub(super) async fn post_pairing(
     params(("id" = String, Path, description = "Id of the instance")),
     responses(
         (status = 200, body = SetupChecksView, description = "The results"),
-        NotFound,
         Conflict,
         Unprocessable
     )

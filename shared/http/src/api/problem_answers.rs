@@ -1,4 +1,4 @@
-//! The errors that single routes name in their description.
+//! The errors that single routes name in their description. A route with a parameter in its path need not name `NotFound`.
 
 use std::collections::BTreeMap;
 use utoipa::IntoResponses;

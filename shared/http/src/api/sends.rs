@@ -6,7 +6,7 @@ use super::messages::IdempotencyHeader;
 use super::messages::{parse_idempotency_key, parse_message_id};
 use super::outgoing_fields::OutgoingFields;
 #[cfg(test)]
-use super::problem_answers::{Conflict, NotFound, Unprocessable};
+use super::problem_answers::{Conflict, Unprocessable};
 use super::request::{Answer, Asked, RequestBody};
 #[cfg(test)]
 use super::schema::OutgoingContentSchema;
@@ -71,7 +71,6 @@ struct SendRequest {
             description = "The message is accepted",
             headers(("Location" = String, description = "Path of the message"))
         ),
-        NotFound,
         Conflict,
         Unprocessable
     )
@@ -131,7 +130,7 @@ fn merge_keys(
     path = "/v1/messages/{id}",
     tag = "Messages",
     params(("id" = String, Path, description = "Id of the message")),
-    responses((status = 200, body = ScheduledView, description = "The cancelled message"), NotFound, Conflict)
+    responses((status = 200, body = ScheduledView, description = "The cancelled message"), Conflict)
 ))]
 pub(super) async fn delete_message(
     Asked(api, caller): Asked,

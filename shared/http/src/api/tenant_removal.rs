@@ -1,7 +1,7 @@
 //! `DELETE /v1/tenants/{id}`: removes a tenant.
 
 #[cfg(test)]
-use super::problem_answers::{Conflict, NotFound};
+use super::problem_answers::Conflict;
 use super::request::{Answer, Asked};
 use crate::problem::HttpProblem;
 use crate::query::{PathParam, QueryParams};
@@ -91,7 +91,7 @@ impl From<RemovalError> for HttpProblem {
     path = "/v1/tenants/{id}",
     tag = "Configuration",
     params(("id" = String, Path, description = "Id of the tenant"), TenantRemovalQuery),
-    responses((status = 200, body = TenantRemovalView, description = "What was removed"), NotFound, Conflict)
+    responses((status = 200, body = TenantRemovalView, description = "What was removed"), Conflict)
 ))]
 pub(super) async fn delete_tenant(
     Asked(api, caller): Asked,

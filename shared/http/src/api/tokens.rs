@@ -187,7 +187,7 @@ pub(super) struct TokenTenantQuery {
     path = "/v1/tokens/{name}",
     tag = "Tokens",
     params(("name" = String, Path, description = "Name of the token"), TokenTenantQuery),
-    responses((status = 204, description = "The token is revoked"), NotFound)
+    responses((status = 204, description = "The token is revoked"))
 ))]
 pub(super) async fn delete_token(
     Asked(api, caller): Asked,

@@ -139,7 +139,7 @@ pub(super) async fn post_webhook_endpoint(
     path = "/v1/webhooks/{id}",
     tag = "Events",
     params(("id" = String, Path, description = "Id of the endpoint"), TenantQuery),
-    responses((status = 200, body = EndpointView, description = "The endpoint"), NotFound)
+    responses((status = 200, body = EndpointView, description = "The endpoint"))
 ))]
 pub(super) async fn get_webhook_endpoint(
     Asked(api, caller): Asked,
@@ -159,7 +159,6 @@ pub(super) async fn get_webhook_endpoint(
     request_body = EndpointFields,
     responses(
         (status = 200, body = EndpointView, description = "The endpoint"),
-        NotFound,
         Unprocessable
     )
 ))]
@@ -189,7 +188,7 @@ pub(super) async fn put_webhook_endpoint(
     path = "/v1/webhooks/{id}",
     tag = "Events",
     params(("id" = String, Path, description = "Id of the endpoint"), TenantQuery),
-    responses((status = 204, description = "The endpoint is removed"), NotFound)
+    responses((status = 204, description = "The endpoint is removed"))
 ))]
 pub(super) async fn delete_webhook_endpoint(
     Asked(api, caller): Asked,
@@ -212,10 +211,7 @@ pub(super) async fn delete_webhook_endpoint(
     tag = "Events",
     params(("id" = String, Path, description = "Id of the endpoint"), TenantQuery),
     request_body = Option<SigningRotation>,
-    responses(
-        (status = 200, body = EndpointSecretView, description = "The endpoint with its new secret"),
-        NotFound
-    )
+    responses((status = 200, body = EndpointSecretView, description = "The endpoint with its new secret"))
 ))]
 pub(super) async fn post_signing_rotation(
     Asked(api, caller): Asked,

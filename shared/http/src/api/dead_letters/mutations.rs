@@ -1,7 +1,7 @@
 //! Redrives and deletes dead letters.
 
 #[cfg(test)]
-use super::super::problem_answers::{Conflict, NotFound};
+use super::super::problem_answers::Conflict;
 use super::super::request::{Answer, Asked, RequestBody};
 use crate::problem::HttpProblem;
 use crate::query::{PathParam, QueryParams, parse_optional_body};
@@ -43,7 +43,7 @@ pub(crate) struct RedrivenLetterView {
     path = "/v1/dead-letters/{id}/redrive",
     tag = "Dead letters",
     params(("id" = String, Path, description = "Id of the dead letter")),
-    responses((status = 202, body = RedrivenLetterView, description = "The work is queued"), NotFound, Conflict)
+    responses((status = 202, body = RedrivenLetterView, description = "The work is queued"), Conflict)
 ))]
 pub(crate) async fn redrive_dead_letter(
     Asked(api, caller): Asked,
@@ -181,7 +181,7 @@ pub(crate) async fn redrive_dead_letters(
     path = "/v1/dead-letters/{id}",
     tag = "Dead letters",
     params(("id" = String, Path, description = "Id of the dead letter")),
-    responses((status = 204, description = "The dead letter is deleted"), NotFound)
+    responses((status = 204, description = "The dead letter is deleted"))
 ))]
 pub(crate) async fn delete_dead_letter(
     Asked(api, caller): Asked,

@@ -1,8 +1,6 @@
 //! `/v1/webhooks/{id}/failed`: the events that an endpoint did not accept.
 
 use super::super::error_mapping::list_problem;
-#[cfg(test)]
-use super::super::problem_answers::NotFound;
 use super::super::queries::{TenantPageQuery, TenantQuery};
 use super::super::request::{Answer, Asked, RequestBody};
 use super::super::view::ListView;
@@ -61,10 +59,7 @@ impl From<FailedEvent> for FailedEventView {
     path = "/v1/webhooks/{id}/failed",
     tag = "Events",
     params(("id" = String, Path, description = "Id of the endpoint"), TenantPageQuery),
-    responses(
-        (status = 200, body = ListView<FailedEventView>, description = "A page of failed events"),
-        NotFound
-    )
+    responses((status = 200, body = ListView<FailedEventView>, description = "A page of failed events"))
 ))]
 pub(in crate::api) async fn list_failed_events(
     Asked(api, caller): Asked,
@@ -105,10 +100,7 @@ pub(in crate::api) struct RedrivenView {
     tag = "Events",
     params(("id" = String, Path, description = "Id of the endpoint"), TenantQuery),
     request_body = Option<RedriveChoice>,
-    responses(
-        (status = 200, body = RedrivenView, description = "The number of events that are tried again"),
-        NotFound
-    )
+    responses((status = 200, body = RedrivenView, description = "The number of events that are tried again"))
 ))]
 pub(in crate::api) async fn post_failed_redrive(
     Asked(api, caller): Asked,

@@ -1,7 +1,7 @@
 //! `/v1/webhooks/{id}/test` and `/replay`.
 
 #[cfg(test)]
-use super::super::problem_answers::{NotFound, NotImplemented};
+use super::super::problem_answers::NotImplemented;
 use super::super::queries::TenantQuery;
 use super::super::request::{Answer, Asked, RequestBody};
 use super::view::EndpointView;
@@ -36,7 +36,6 @@ pub(in crate::api) struct EndpointTestView {
     params(("id" = String, Path, description = "Id of the endpoint"), TenantQuery),
     responses(
         (status = 200, body = EndpointTestView, description = "The answer of the endpoint"),
-        NotFound,
         NotImplemented
     )
 ))]
@@ -80,7 +79,7 @@ struct ReplayRequest {
     tag = "Events",
     params(("id" = String, Path, description = "Id of the endpoint"), TenantQuery),
     request_body = Option<ReplayRequest>,
-    responses((status = 200, body = EndpointView, description = "The endpoint"), NotFound)
+    responses((status = 200, body = EndpointView, description = "The endpoint"))
 ))]
 pub(in crate::api) async fn post_replay(
     Asked(api, caller): Asked,

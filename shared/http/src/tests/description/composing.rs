@@ -1,6 +1,6 @@
 //! Makes the description of the API of the lists of routes. The tests keep it as `docs/openapi.json`, which the program serves.
 //!
-//! What holds for every operators' route is added here, once.
+//! What holds for every operators' route, or for each with a parameter in its path, is added here, once.
 
 mod webhooks;
 
@@ -57,6 +57,11 @@ pub(super) fn describe_api(public: OpenApi, mut operators: OpenApi) -> OpenApi {
     api.info = info;
     api.tags = Some(TAGS.map(Tag::new).into());
     api.merge(operators);
+    for (path, item) in &mut api.paths.paths {
+        if path.contains('{') {
+            list_operations(item).for_each(add_not_found);
+        }
+    }
     webhooks::add_webhooks(&mut api.paths);
     let operations = api.paths.paths.values_mut().flat_map(list_operations);
     for operation in operations.filter(|operation| operation.security.is_some()) {
@@ -138,6 +143,12 @@ fn describe_problem(when: &str) -> Response {
         .description(when)
         .content(CONTENT_TYPE, content)
         .build()
+}
+
+/// Adds that the thing which a path names may not exist.
+fn add_not_found(operation: &mut Operation) {
+    let answers = &mut operation.responses.responses;
+    answers.insert("404".to_owned(), Ref::from_response_name("NotFound").into());
 }
 
 /// Adds the errors that every route that reads a token can answer with.
