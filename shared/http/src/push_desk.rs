@@ -13,16 +13,15 @@ pub struct PushDesk {
     make_ticket: Arc<MakeTicket>,
 }
 
-type MakeTicket = dyn Fn(Option<TenantId>) -> BoxFuture<'static, PortResult<PushTicket>> + Send + Sync;
+type MakeTicket = dyn Fn(Option<TenantId>) -> MadeTicket + Send + Sync;
+
+type MadeTicket = BoxFuture<'static, PortResult<PushTicket>>;
 
 impl PushDesk {
     /// Creates it with the URL of the WebSocket API. `make_ticket` makes a ticket of a tenant, or (`None`) of the installation.
     pub fn new(
         url: &str,
-        make_ticket: impl Fn(Option<TenantId>) -> BoxFuture<'static, PortResult<PushTicket>>
-        + Send
-        + Sync
-        + 'static,
+        make_ticket: impl Fn(Option<TenantId>) -> MadeTicket + Send + Sync + 'static,
     ) -> Self {
         Self {
             url: url.into(),

@@ -28,16 +28,6 @@ struct BatchReminderView {
     withdrawn: bool,
 }
 
-impl From<BatchReminder> for BatchReminderView {
-    fn from(reminder: BatchReminder) -> Self {
-        Self {
-            before: reminder.before,
-            begins_at: reminder.begins_at,
-            withdrawn: reminder.is_withdrawn,
-        }
-    }
-}
-
 /// A batch of invitations.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(utoipa::ToSchema))]
@@ -71,17 +61,17 @@ struct BatchEndView {
     counts: BatchCountsView,
 }
 
-impl From<BatchEnd> for BatchEndView {
-    fn from(end: BatchEnd) -> Self {
-        Self {
-            at: end.at,
-            counts: end.counts.into(),
-        }
-    }
-}
-
 impl From<Batch> for BatchView {
     fn from(batch: Batch) -> Self {
+        let reminder = |reminder: BatchReminder| BatchReminderView {
+            before: reminder.before,
+            begins_at: reminder.begins_at,
+            withdrawn: reminder.is_withdrawn,
+        };
+        let end = |end: BatchEnd| BatchEndView {
+            at: end.at,
+            counts: end.counts.into(),
+        };
         Self {
             id: batch.id.to_string(),
             event_id: batch.occasion.to_string(),
@@ -91,9 +81,9 @@ impl From<Batch> for BatchView {
             recipients: batch.recipients,
             expanded: batch.expanded,
             send_at: batch.send_at,
-            reminder: batch.reminder.map(Into::into),
+            reminder: batch.reminder.map(reminder),
             created_at: batch.created_at,
-            end: batch.end.map(Into::into),
+            end: batch.end.map(end),
         }
     }
 }

@@ -225,37 +225,23 @@ impl From<InstanceCheck> for InstanceCheckView {
     }
 }
 
-impl From<DiskSpace> for DiskView {
-    fn from(space: DiskSpace) -> Self {
-        Self {
+impl From<SelfCheck> for ChecksView {
+    fn from(check: SelfCheck) -> Self {
+        let disk = |space: DiskSpace| DiskView {
             free_bytes: space.free,
             least_bytes: space.least,
             full: space.is_full(),
-        }
-    }
-}
-
-impl From<MissingSecret> for MissingSecretView {
-    fn from(missing: MissingSecret) -> Self {
-        Self {
-            entry: missing.entry,
-            detail: missing.why,
-        }
-    }
-}
-
-impl From<SelfCheck> for ChecksView {
-    fn from(check: SelfCheck) -> Self {
+        };
+        let missing = |secret: MissingSecret| MissingSecretView {
+            entry: secret.entry,
+            detail: secret.why,
+        };
         Self {
             timestamp: check.at,
-            disk: check.disk.map(DiskView::from),
+            disk: check.disk.map(disk),
             models: check.models.into_iter().map(ModelCheckView::from).collect(),
             servers: check.servers.into_iter().map(ServerCheckView::from).collect(),
-            missing_secrets: check
-                .missing_secrets
-                .into_iter()
-                .map(MissingSecretView::from)
-                .collect(),
+            missing_secrets: check.missing_secrets.into_iter().map(missing).collect(),
             instances: check.instances.into_iter().map(InstanceCheckView::from).collect(),
             waiting_conversations: check.waiting.conversations,
             waiting_since: check.waiting.since,

@@ -221,29 +221,27 @@ impl From<ExportedMessageFile> for ExportedMessageFileView {
     }
 }
 
-impl TryFrom<ContactExport> for ContactExportView {
-    type Error = HttpProblem;
+/// Shows an export. The records stand in it as they are stored.
+fn show_export(export: ContactExport) -> Result<ContactExportView, HttpProblem> {
+    Ok(ContactExportView {
+        tenant: export.tenant,
+        exported_at: export.exported_at,
+        instances: write_records(&export.instances)?,
+        guests: write_records(&export.guests)?,
+        opt_outs: write_records(&export.opt_outs)?,
+        files: export.files.into_iter().map(ExportedFileView::from).collect(),
+        message_files: export
+            .message_files
+            .into_iter()
+            .map(ExportedMessageFileView::from)
+            .collect(),
+        next_cursor: export.next.map(|next| next.to_string()),
+    })
+}
 
-    fn try_from(export: ContactExport) -> Result<Self, HttpProblem> {
-        let instances: Result<Vec<Value>, _> = export.instances.iter().map(serde_json::to_value).collect();
-        let guests: Result<Vec<Value>, _> = export.guests.iter().map(serde_json::to_value).collect();
-        let opt_outs: Result<Vec<Value>, _> = export.opt_outs.iter().map(serde_json::to_value).collect();
-        let unreadable = |error| HttpProblem::from_port_error(&PortError::invalid("export", error));
-        Ok(Self {
-            tenant: export.tenant,
-            exported_at: export.exported_at,
-            instances: instances.map_err(unreadable)?,
-            guests: guests.map_err(unreadable)?,
-            opt_outs: opt_outs.map_err(unreadable)?,
-            files: export.files.into_iter().map(ExportedFileView::from).collect(),
-            message_files: export
-                .message_files
-                .into_iter()
-                .map(ExportedMessageFileView::from)
-                .collect(),
-            next_cursor: export.next.map(|next| next.to_string()),
-        })
-    }
+fn write_records(records: &[impl Serialize]) -> Result<Vec<Value>, HttpProblem> {
+    let written: Result<Vec<Value>, _> = records.iter().map(serde_json::to_value).collect();
+    written.map_err(|error| HttpProblem::from_port_error(&PortError::invalid("export", error)))
 }
 
 /// Exports everything that is stored of a contact, with its uploaded files, in parts of about 3 MB.
@@ -263,7 +261,7 @@ pub(super) async fn post_export(Asked(api, caller): Asked, body: RequestBody) ->
     });
     let after = after.transpose()?;
     let export = contacts::export_contact(&api.deps, &caller, &query, after.as_ref()).await?;
-    Ok(Json(export.try_into()?))
+    Ok(Json(show_export(export)?))
 }
 
 /// The result of an erasure, in numbers.

@@ -195,15 +195,6 @@ pub(super) struct BlockView {
     text: String,
 }
 
-impl From<KnowledgeBlock> for BlockView {
-    fn from(block: KnowledgeBlock) -> Self {
-        Self {
-            place: block.place,
-            text: block.text,
-        }
-    }
-}
-
 /// A source with its blocks.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(utoipa::ToSchema))]
@@ -232,7 +223,10 @@ pub(super) async fn get_knowledge_source(
     let (source, blocks) = knowledge::show_source(&api.deps, &caller, &agent, &source).await?;
     Ok(Json(WholeSourceView {
         source: source.into(),
-        texts: blocks.into_iter().map(BlockView::from).collect(),
+        texts: blocks
+            .into_iter()
+            .map(|KnowledgeBlock { place, text, .. }| BlockView { place, text })
+            .collect(),
     }))
 }
 

@@ -15,24 +15,18 @@ use std::sync::Arc;
 #[derive(Clone)]
 pub struct ProviderSetup(Arc<SetUp>);
 
-type SetUp = dyn Fn(SetupRequest) -> BoxFuture<'static, Result<SetupAnswer, SetupError>> + Send + Sync;
+type SetUp = dyn Fn(SetupRequest) -> SettingUp + Send + Sync;
+
+type SettingUp = BoxFuture<'static, Result<SetupAnswer, SetupError>>;
 
 impl ProviderSetup {
     /// Creates it of the function that carries out a request.
-    pub fn new(
-        set_up: impl Fn(SetupRequest) -> BoxFuture<'static, Result<SetupAnswer, SetupError>>
-        + Send
-        + Sync
-        + 'static,
-    ) -> Self {
+    pub fn new(set_up: impl Fn(SetupRequest) -> SettingUp + Send + Sync + 'static) -> Self {
         Self(Arc::new(set_up))
     }
 
     /// Carries out a request.
-    pub(super) fn set_up(
-        &self,
-        request: SetupRequest,
-    ) -> BoxFuture<'static, Result<SetupAnswer, SetupError>> {
+    pub(super) fn set_up(&self, request: SetupRequest) -> SettingUp {
         (self.0)(request)
     }
 }

@@ -99,15 +99,6 @@ struct PointView {
     summary: SummaryView,
 }
 
-impl From<&TrendPoint> for PointView {
-    fn from(point: &TrendPoint) -> Self {
-        Self {
-            from: point.from,
-            summary: (&point.summary).into(),
-        }
-    }
-}
-
 /// The time for which an instance was connected.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(utoipa::ToSchema))]
@@ -133,6 +124,10 @@ impl From<&InstanceUptime> for UptimeView {
 impl TrendView {
     fn from_report(report: &TrendReport) -> Self {
         let TrendReport { period, now, trends } = report;
+        let point = |point: &TrendPoint| PointView {
+            from: point.from,
+            summary: (&point.summary).into(),
+        };
         Self {
             from: period.from,
             to: *now,
@@ -140,7 +135,7 @@ impl TrendView {
             whole: (&trends.whole).into(),
             dead_letters_per_hour: trends.whole.dead_letters_per_hour(),
             instances: trends.uptimes.iter().map(UptimeView::from).collect(),
-            points: trends.points.iter().map(PointView::from).collect(),
+            points: trends.points.iter().map(point).collect(),
         }
     }
 }

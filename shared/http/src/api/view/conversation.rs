@@ -101,12 +101,6 @@ struct HandoverView {
     at: Timestamp,
 }
 
-impl From<Handover> for HandoverView {
-    fn from(Handover { by, at }: Handover) -> Self {
-        Self { by, at }
-    }
-}
-
 /// The agent's explanation of a hand-over, for the person who takes the conversation.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(utoipa::ToSchema))]
@@ -115,12 +109,6 @@ struct HandOverNoteView {
     text: String,
     /// Time of the hand-over.
     at: Timestamp,
-}
-
-impl From<HandOverNote> for HandOverNoteView {
-    fn from(HandOverNote { text, at }: HandOverNote) -> Self {
-        Self { text, at }
-    }
 }
 
 impl From<(Conversation, Option<ExplainedAnswer>)> for ConversationView {
@@ -152,11 +140,17 @@ impl From<(Conversation, Option<ExplainedAnswer>)> for ConversationView {
             agent_returns_at,
             needs_person: conversation.needs_person,
             owed_answer: owed.map(AnswerView::from),
-            hand_over_note: conversation.people.hand_over_note.map(HandOverNoteView::from),
+            hand_over_note: conversation
+                .people
+                .hand_over_note
+                .map(|HandOverNote { text, at }| HandOverNoteView { text, at }),
             labels: conversation.people.annotations.labels,
             note_count: conversation.people.annotations.notes.len(),
             step: conversation.features.step,
-            handover: conversation.people.handover.map(HandoverView::from),
+            handover: conversation
+                .people
+                .handover
+                .map(|Handover { by, at }| HandoverView { by, at }),
             taken_by,
             taken_at,
             held_by: held_by.flatten(),
