@@ -61,6 +61,7 @@ mod webhook_endpoints;
 mod whatsapp;
 
 pub use context::ApiOptions;
+pub use events::tickets::PushDesk;
 pub use metrics::{GaugeReading, MetricsPage};
 pub use provider_setup::{
     ConnectRequest, PhonePairing, ProviderSetup, SetupAction, SetupAnswer, SetupCheck, SetupError,

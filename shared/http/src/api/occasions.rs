@@ -13,7 +13,6 @@ use crate::query::{PathParam, QueryParams, parse_json_body, parse_page_request};
 use axum::Json;
 use axum::http::StatusCode;
 use recado_domain::Timestamp;
-use recado_domain::ids::GuestId;
 use recado_domain::invitations::{
     GUEST_ROWS_MAX, Guest, GuestRow, GuestStatus, ListedGuest, OccasionReminder, parse_guest_list,
 };
@@ -337,7 +336,7 @@ pub(super) async fn delete_guest(
     QueryParams(wanted): QueryParams<TenantQuery>,
 ) -> Result<StatusCode, HttpProblem> {
     let occasion = parse_occasion(&id)?;
-    let guest = GuestId::parse(&guest).map_err(|_| HttpProblem::not_found("there is no such guest"))?;
+    let guest = parse_guest_id(&guest)?;
     occasions::delete_guest(&api.deps, &caller, wanted.tenant.as_ref(), (&occasion, &guest)).await?;
     Ok(StatusCode::NO_CONTENT)
 }
