@@ -90,7 +90,6 @@ fn choose_tenant(caller: &Caller, wanted: Option<TenantId>) -> Result<Option<Ten
 #[cfg_attr(test, utoipa::path(
     get,
     path = "/v1/alerts",
-    tag = "Alerts",
     params(AlertQuery),
     responses((status = 200, body = ListView<AlertView>, description = "The alerts, or a page of those that ended"), NotFound)
 ))]
@@ -164,7 +163,6 @@ impl From<Notification> for NotificationView {
 #[cfg_attr(test, utoipa::path(
     get,
     path = "/v1/alerts/notifications",
-    tag = "Alerts",
     params(NotificationQuery),
     responses((status = 200, body = ListView<NotificationView>, description = "The notifications, 1000 at most"), NotFound)
 ))]
@@ -186,7 +184,6 @@ pub(super) async fn list_notifications(
 #[cfg_attr(test, utoipa::path(
     post,
     path = "/v1/alerts/notifications/{id}/redrive",
-    tag = "Alerts",
     params(("id" = String, Path, description = "Id of the notification")),
     responses((status = 200, body = NotificationView, description = "The notification"))
 ))]
@@ -211,7 +208,6 @@ pub(super) struct TestQuery {
 #[cfg_attr(test, utoipa::path(
     post,
     path = "/v1/alerts/test",
-    tag = "Alerts",
     params(TestQuery),
     responses((status = 200, body = ListView<NotificationView>, description = "The notifications"), Conflict)
 ))]

@@ -56,7 +56,6 @@ pub(super) struct LabelsView {
 #[cfg_attr(test, utoipa::path(
     post,
     path = "/v1/conversations/{id}/labels",
-    tag = "Conversations",
     params(("id" = String, Path, description = "Id of the conversation")),
     request_body = LabelChangeRequest,
     responses((status = 200, body = LabelsView, description = "The labels that it has now"), Conflict, Unprocessable)
@@ -108,7 +107,6 @@ impl From<PersonNote> for NoteView {
 #[cfg_attr(test, utoipa::path(
     get,
     path = "/v1/conversations/{id}/notes",
-    tag = "Conversations",
     params(("id" = String, Path, description = "Id of the conversation")),
     responses((status = 200, body = NotesView, description = "The notes"))
 ))]
@@ -137,7 +135,6 @@ struct NewNote {
 #[cfg_attr(test, utoipa::path(
     post,
     path = "/v1/conversations/{id}/notes",
-    tag = "Conversations",
     params(("id" = String, Path, description = "Id of the conversation")),
     request_body = NewNote,
     responses((status = 201, body = NoteView, description = "The note"), Conflict, Unprocessable)
@@ -157,7 +154,6 @@ pub(super) async fn post_note(
 #[cfg_attr(test, utoipa::path(
     delete,
     path = "/v1/conversations/{id}/notes/{number}",
-    tag = "Conversations",
     params(
         ("id" = String, Path, description = "Id of the conversation"),
         ("number" = u64, Path, description = "Number of the note"),

@@ -73,7 +73,6 @@ impl From<Appointment> for AppointmentView {
 #[cfg_attr(test, utoipa::path(
     get,
     path = "/v1/appointments",
-    tag = "Conversations",
     params(TenantPageQuery),
     responses((status = 200, body = ListView<AppointmentView>, description = "A page of appointments"), NotFound)
 ))]

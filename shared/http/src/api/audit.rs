@@ -86,7 +86,6 @@ impl From<AuditEntry> for AuditEntryView {
 #[cfg_attr(test, utoipa::path(
     get,
     path = "/v1/audit",
-    tag = "Audit",
     params(AuditQuery),
     responses((status = 200, body = ListView<AuditEntryView>, description = "A page of entries"))
 ))]

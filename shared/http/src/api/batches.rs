@@ -143,7 +143,6 @@ impl From<BatchProgress> for BatchProgressView {
 #[cfg_attr(test, utoipa::path(
     get,
     path = "/deliver/batches",
-    tag = "Invitations",
     params(TenantPageQuery),
     responses((status = 200, body = ListView<BatchView>, description = "A page of batches"), NotFound)
 ))]
@@ -160,7 +159,6 @@ pub(super) async fn list_batches(
 #[cfg_attr(test, utoipa::path(
     get,
     path = "/deliver/batches/{id}",
-    tag = "Invitations",
     params(("id" = String, Path, description = "Id of the batch"), TenantQuery),
     responses((status = 200, body = BatchProgressView, description = "The batch"))
 ))]
@@ -222,7 +220,6 @@ impl From<ListedRecipient> for BatchRecipientView {
 #[cfg_attr(test, utoipa::path(
     get,
     path = "/deliver/batches/{id}/recipients",
-    tag = "Invitations",
     params(("id" = String, Path, description = "Id of the batch"), BatchRecipientsQuery),
     responses((status = 200, body = ListView<BatchRecipientView>, description = "A page of recipients"))
 ))]
@@ -253,7 +250,6 @@ fn parse_statuses(text: Option<&str>) -> Result<Vec<RecipientStatus>, HttpProble
 #[cfg_attr(test, utoipa::path(
     post,
     path = "/deliver/batches/{id}/pause",
-    tag = "Invitations",
     params(("id" = String, Path, description = "Id of the batch"), TenantQuery),
     responses((status = 200, body = BatchView, description = "The batch"), Conflict)
 ))]
@@ -269,7 +265,6 @@ pub(super) async fn pause_batch(
 #[cfg_attr(test, utoipa::path(
     post,
     path = "/deliver/batches/{id}/resume",
-    tag = "Invitations",
     params(("id" = String, Path, description = "Id of the batch"), TenantQuery),
     responses((status = 200, body = BatchView, description = "The batch"), Conflict)
 ))]
@@ -285,7 +280,6 @@ pub(super) async fn resume_batch(
 #[cfg_attr(test, utoipa::path(
     post,
     path = "/deliver/batches/{id}/cancel",
-    tag = "Invitations",
     params(("id" = String, Path, description = "Id of the batch"), TenantQuery),
     responses((status = 200, body = BatchView, description = "The batch"), Conflict)
 ))]

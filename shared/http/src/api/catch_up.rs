@@ -32,7 +32,6 @@ struct CatchUpRequest {
 #[cfg_attr(test, utoipa::path(
     post,
     path = "/v1/instances/{id}/catch-up",
-    tag = "Instances",
     params(("id" = String, Path, description = "Id of the instance")),
     request_body = Option<CatchUpRequest>,
     responses(

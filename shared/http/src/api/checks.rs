@@ -259,7 +259,6 @@ impl From<SelfCheck> for ChecksView {
 #[cfg_attr(test, utoipa::path(
     get,
     path = "/v1/checks",
-    tag = "Health",
     params(InstanceQuery),
     responses((status = 200, body = ChecksView, description = "The results"), NotFound)
 ))]

@@ -133,7 +133,6 @@ impl From<FoundConversation> for ContactConversationView {
 #[cfg_attr(test, utoipa::path(
     post,
     path = "/v1/contacts/find",
-    tag = "Contacts",
     request_body = ContactRequest,
     responses((status = 200, body = ContactsView, description = "The contact on each instance"), NotFound, Unprocessable)
 ))]
@@ -248,7 +247,6 @@ fn write_records(records: &[impl Serialize]) -> Result<Vec<Value>, HttpProblem> 
 #[cfg_attr(test, utoipa::path(
     post,
     path = "/v1/contacts/export",
-    tag = "Contacts",
     request_body = ExportRequest,
     responses((status = 200, body = ContactExportView, description = "The export"), NotFound, Unprocessable)
 ))]
@@ -305,7 +303,6 @@ impl From<EraseReport> for ErasureView {
 #[cfg_attr(test, utoipa::path(
     post,
     path = "/v1/contacts/erase",
-    tag = "Contacts",
     request_body = ContactRequest,
     responses((status = 200, body = ErasureView, description = "What was erased"), NotFound, Unprocessable)
 ))]

@@ -61,7 +61,6 @@ pub(super) struct ConversationListView {
 #[cfg_attr(test, utoipa::path(
     get,
     path = "/v1/conversations",
-    tag = "Conversations",
     params(ConversationQuery),
     responses((status = 200, body = ConversationListView, description = "A page of conversations"), NotImplemented)
 ))]
@@ -130,7 +129,6 @@ fn refuse_search() -> HttpProblem {
 #[cfg_attr(test, utoipa::path(
     get,
     path = "/v1/conversations/{id}",
-    tag = "Conversations",
     params(("id" = String, Path, description = "Id of the conversation")),
     responses((status = 200, body = ConversationView, description = "The conversation"))
 ))]
@@ -171,7 +169,6 @@ struct ConversationChange {
 #[cfg_attr(test, utoipa::path(
     patch,
     path = "/v1/conversations/{id}",
-    tag = "Conversations",
     params(("id" = String, Path, description = "Id of the conversation")),
     request_body = ConversationChange,
     responses((status = 200, body = ConversationView, description = "The changed conversation"), Conflict)

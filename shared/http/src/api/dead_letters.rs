@@ -46,7 +46,6 @@ pub(super) struct DeadLetterQuery {
 #[cfg_attr(test, utoipa::path(
     get,
     path = "/v1/dead-letters",
-    tag = "Dead letters",
     params(DeadLetterQuery),
     responses((status = 200, body = ListView<DeadLetterView>, description = "A page of dead letters"))
 ))]
@@ -82,7 +81,6 @@ pub(super) struct DeadLetterDetail {
 #[cfg_attr(test, utoipa::path(
     get,
     path = "/v1/dead-letters/{id}",
-    tag = "Dead letters",
     params(("id" = String, Path, description = "Id of the dead letter")),
     responses((status = 200, body = DeadLetterDetail, description = "The dead letter"))
 ))]
@@ -141,7 +139,6 @@ impl From<DeadLetterWithPayload> for DlqMessage {
 #[cfg_attr(test, utoipa::path(
     get,
     path = "/health/whatsapp/dlq",
-    tag = "Dead letters",
     params(InstanceQuery),
     responses((status = 200, body = DlqView, description = "The dead letters"))
 ))]

@@ -18,7 +18,6 @@ const PAGE_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'uns
 #[cfg_attr(test, utoipa::path(
     get,
     path = "/openapi.json",
-    tag = "Description",
     responses((status = 200, body = Object, description = "The description"))
 ))]
 pub(super) async fn get_openapi() -> impl IntoResponse {
@@ -29,7 +28,6 @@ pub(super) async fn get_openapi() -> impl IntoResponse {
 #[cfg_attr(test, utoipa::path(
     get,
     path = "/docs",
-    tag = "Description",
     responses((status = 200, body = String, content_type = "text/html", description = "The page"))
 ))]
 pub(super) async fn get_docs_page() -> impl IntoResponse {
@@ -45,7 +43,6 @@ pub(super) async fn get_docs_page() -> impl IntoResponse {
 #[cfg_attr(test, utoipa::path(
     get,
     path = "/docs.js",
-    tag = "Description",
     responses((status = 200, body = String, content_type = "text/javascript", description = "The script"))
 ))]
 pub(super) async fn get_docs_script() -> impl IntoResponse {

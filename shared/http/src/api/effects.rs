@@ -72,7 +72,6 @@ struct EffectChange {
 #[cfg_attr(test, utoipa::path(
     get,
     path = "/v1/conversations/{id}/effects",
-    tag = "Conversations",
     params(("id" = String, Path, description = "Id of the conversation")),
     responses((status = 200, body = EffectsView, description = "The effects"))
 ))]
@@ -89,7 +88,6 @@ pub(super) async fn list_effects(
 #[cfg_attr(test, utoipa::path(
     post,
     path = "/v1/conversations/{id}/effects/{number}",
-    tag = "Conversations",
     params(
         ("id" = String, Path, description = "Id of the conversation"),
         ("number" = u64, Path, description = "Number of the effect"),

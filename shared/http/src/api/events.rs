@@ -93,7 +93,6 @@ fn parse_kinds(kinds: Option<&str>) -> Result<Vec<KindFilter>, HttpProblem> {
 #[cfg_attr(test, utoipa::path(
     get,
     path = "/v1/events",
-    tag = "Events",
     params(EventsQuery),
     responses((status = 200, body = EventsView, description = "A page of events"))
 ))]

@@ -55,7 +55,6 @@ struct ServicesView {
 #[cfg_attr(test, utoipa::path(
     get,
     path = "/health",
-    tag = "Health",
         responses(
         (status = 200, body = HealthView, description = "The store takes writes, and the work in the background goes on"),
         (status = 503, body = HealthView, description = "The store takes no writes, or the work in the background stands still")

@@ -14,7 +14,6 @@ use recado_pipeline::configure;
 #[cfg_attr(test, utoipa::path(
     get,
     path = "/v1/instances/{id}/webhook",
-    tag = "Instances",
     params(("id" = String, Path, description = "Id of the instance")),
     responses(
         (status = 200, body = WebhookSetupView, description = "The webhook settings, with their secret"),

@@ -81,7 +81,6 @@ const STATUS_COLUMNS: [&str; 5] = ["sent", "delivered", "read", "failed", "cance
 #[cfg_attr(test, utoipa::path(
     get,
     path = "/deliver/export",
-    tag = "Invitations",
     params(ExportQuery),
     responses(
         (status = 200, content_type = "*/*", description = "A page of entries, by time"),

@@ -129,7 +129,6 @@ fn is_simulated(message: &Message) -> bool {
 #[cfg_attr(test, utoipa::path(
     get,
     path = "/deliver/{id}/status",
-    tag = "Invitations",
     params(("id" = String, Path, description = "Id of the invitation, or `provider_ref`"), TenantQuery),
     responses((status = 200, body = InvitationStatusView, description = "The status"))
 ))]
@@ -146,7 +145,6 @@ pub(super) async fn get_invitation_status(
 #[cfg_attr(test, utoipa::path(
     get,
     path = "/v1/occasions/{id}/invitations",
-    tag = "Invitations",
     params(("id" = String, Path, description = "Id of the occasion"), TenantPageQuery),
     responses((status = 200, body = ListView<InvitationStatusView>, description = "A page of invitations"))
 ))]
@@ -207,7 +205,6 @@ pub(super) struct SessionDetailView {
 #[cfg_attr(test, utoipa::path(
     get,
     path = "/wa/session/{phone}",
-    tag = "Invitations",
     params(("phone" = String, Path, description = "Phone number of the contact"), SessionQuery),
     responses((status = 200, body = SessionDetailView, description = "The session"), Unprocessable)
 ))]

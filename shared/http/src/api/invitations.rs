@@ -183,7 +183,6 @@ pub(super) enum TakenView {
 #[cfg_attr(test, utoipa::path(
     post,
     path = "/deliver/send",
-    tag = "Invitations",
     params(IdempotencyHeader),
     request_body = InvitationSendRequest,
     responses(
@@ -258,7 +257,6 @@ async fn send_batch(api: &Api, caller: &Caller, request: BatchRequest) -> Result
 #[cfg_attr(test, utoipa::path(
     post,
     path = "/events/{event}/guests/{guest}/send",
-    tag = "Invitations",
     params(
         ("event" = String, Path, description = "Id of the occasion"),
         ("guest" = String, Path, description = "Id of the guest"),

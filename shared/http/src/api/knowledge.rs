@@ -98,7 +98,6 @@ impl From<VectorState> for VectorsView {
 #[cfg_attr(test, utoipa::path(
     get,
     path = "/v1/agents/{id}/knowledge",
-    tag = "Knowledge",
     params(("id" = String, Path, description = "Id of the agent")),
     responses((status = 200, body = KnowledgeView, description = "The knowledge of the agent"))
 ))]
@@ -162,7 +161,6 @@ impl From<AddedSource> for AddedSourceView {
 #[cfg_attr(test, utoipa::path(
     post,
     path = "/v1/agents/{id}/knowledge",
-    tag = "Knowledge",
     params(("id" = String, Path, description = "Id of the agent"), DocumentQuery),
     request_body(content_type = "*/*", description = "The document, of at most 4 MiB"),
     responses(
@@ -208,7 +206,6 @@ pub(super) struct WholeSourceView {
 #[cfg_attr(test, utoipa::path(
     get,
     path = "/v1/agents/{id}/knowledge/{source}",
-    tag = "Knowledge",
     params(
         ("id" = String, Path, description = "Id of the agent"),
         ("source" = String, Path, description = "Id of the source")
@@ -234,7 +231,6 @@ pub(super) async fn get_knowledge_source(
 #[cfg_attr(test, utoipa::path(
     delete,
     path = "/v1/agents/{id}/knowledge/{source}",
-    tag = "Knowledge",
     params(
         ("id" = String, Path, description = "Id of the agent"),
         ("source" = String, Path, description = "Id of the source")
@@ -266,7 +262,6 @@ struct VectorRequest {
 #[cfg_attr(test, utoipa::path(
     post,
     path = "/v1/agents/{id}/knowledge/vectors",
-    tag = "Knowledge",
     params(("id" = String, Path, description = "Id of the agent")),
     request_body = VectorRequest,
     responses((status = 200, body = VectorsView, description = "The vectors of all blocks"))

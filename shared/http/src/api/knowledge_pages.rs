@@ -59,7 +59,6 @@ impl From<PageOutcome> for PageView {
 #[cfg_attr(test, utoipa::path(
     post,
     path = "/v1/agents/{id}/knowledge/pages",
-    tag = "Knowledge",
     params(("id" = String, Path, description = "Id of the agent")),
     request_body = PagesRequest,
     responses((status = 200, body = PagesView, description = "What became of each page"))

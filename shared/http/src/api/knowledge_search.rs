@@ -75,7 +75,6 @@ impl From<FoundBlock> for FoundBlockView {
 #[cfg_attr(test, utoipa::path(
     post,
     path = "/v1/agents/{id}/knowledge/search",
-    tag = "Knowledge",
     params(("id" = String, Path, description = "Id of the agent")),
     request_body = SearchRequest,
     responses((status = 200, body = SearchView, description = "What was found"))

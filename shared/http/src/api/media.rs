@@ -49,7 +49,6 @@ pub(super) struct UploadView {
 #[cfg_attr(test, utoipa::path(
     post,
     path = "/v1/instances/{id}/media",
-    tag = "Messages",
     params(("id" = String, Path, description = "Id of the instance"), UploadQuery),
     request_body(content_type = "*/*", description = "The file, of at most 4 MiB"),
     responses((status = 201, body = UploadView, description = "The file is stored"))
@@ -93,7 +92,6 @@ pub(super) async fn post_media(
 #[cfg_attr(test, utoipa::path(
     get,
     path = "/v1/messages/{id}/media",
-    tag = "Messages",
     params(("id" = String, Path, description = "Id of the message")),
     responses(
         (status = 200, content_type = "*/*", description = "The bytes of the file"),
@@ -128,7 +126,6 @@ pub(super) struct FileLinkQuery {
 #[cfg_attr(test, utoipa::path(
     get,
     path = "/v1/files/{id}",
-    tag = "Messages",
     params(("id" = String, Path, description = "Id of the message"), FileLinkQuery),
     responses((status = 200, content_type = "*/*", description = "The bytes of the file"), BadRequest)
 ))]

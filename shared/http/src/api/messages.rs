@@ -43,7 +43,6 @@ pub(super) struct MessageListQuery {
 #[cfg_attr(test, utoipa::path(
     get,
     path = "/v1/conversations/{id}/messages",
-    tag = "Conversations",
     params(("id" = String, Path, description = "Id of the conversation"), MessageListQuery),
     responses((status = 200, body = ListView<MessageItem>, description = "A page of messages"))
 ))]
@@ -103,7 +102,6 @@ impl From<UnacknowledgedMessage> for UnacknowledgedView {
 #[cfg_attr(test, utoipa::path(
     get,
     path = "/v1/messages/unacknowledged",
-    tag = "Messages",
     params(UnacknowledgedQuery),
     responses((status = 200, body = ListView<UnacknowledgedView>, description = "A page of messages"))
 ))]
@@ -132,7 +130,6 @@ pub(super) enum MessageAnswer {
 #[cfg_attr(test, utoipa::path(
     get,
     path = "/v1/messages/{id}",
-    tag = "Messages",
     params(("id" = String, Path, description = "Id of the message")),
     responses((status = 200, body = MessageAnswer, description = "The message"))
 ))]
@@ -195,7 +192,6 @@ struct AnswerRequest {
 #[cfg_attr(test, utoipa::path(
     post,
     path = "/v1/conversations/{id}/messages",
-    tag = "Conversations",
     params(("id" = String, Path, description = "Id of the conversation"), IdempotencyHeader),
     request_body = AnswerRequest,
     responses(

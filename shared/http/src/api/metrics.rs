@@ -56,7 +56,6 @@ async fn write_page(api: &Api, page: &MetricsPage) -> String {
 #[cfg_attr(test, utoipa::path(
     get,
     path = METRICS_PATH,
-    tag = "Health",
     responses(
         (status = 200, body = String, content_type = "text/plain", description = "The metrics"),
         NotFound

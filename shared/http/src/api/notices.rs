@@ -46,7 +46,6 @@ impl From<Notice> for NoticeView {
 #[cfg_attr(test, utoipa::path(
     get,
     path = "/v1/instances/{id}/notices",
-    tag = "Instances",
     params(("id" = String, Path, description = "Id of the instance")),
     responses((status = 200, body = NoticesView, description = "The notices"))
 ))]

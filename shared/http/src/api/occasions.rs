@@ -93,7 +93,6 @@ fn map_list_error(error: OccasionRequestError, with_cursor: bool) -> HttpProblem
 #[cfg_attr(test, utoipa::path(
     get,
     path = "/v1/occasions",
-    tag = "Invitations",
     params(TenantPageQuery),
     responses((status = 200, body = ListView<OccasionView>, description = "A page of occasions"), NotFound)
 ))]
@@ -111,7 +110,6 @@ pub(super) async fn list_occasions(
 #[cfg_attr(test, utoipa::path(
     get,
     path = "/v1/occasions/{id}",
-    tag = "Invitations",
     params(("id" = String, Path, description = "Id of the occasion"), TenantQuery),
     responses((status = 200, body = OccasionView, description = "The occasion"))
 ))]
@@ -173,7 +171,6 @@ impl From<Guest> for GuestView {
 #[cfg_attr(test, utoipa::path(
     get,
     path = "/v1/occasions/{id}/guests",
-    tag = "Invitations",
     params(("id" = String, Path, description = "Id of the occasion"), TenantPageQuery),
     responses((status = 200, body = ListView<GuestView>, description = "A page of guests"))
 ))]
@@ -193,7 +190,6 @@ pub(super) async fn list_guests(
 #[cfg_attr(test, utoipa::path(
     get,
     path = "/v1/occasions/{id}/guests/{guest}",
-    tag = "Invitations",
     params(
         ("id" = String, Path, description = "Id of the occasion"),
         ("guest" = String, Path, description = "Id of the guest"),
@@ -281,7 +277,6 @@ impl From<AddedGuests> for AddedGuestsView {
 #[cfg_attr(test, utoipa::path(
     post,
     path = "/v1/occasions/{id}/guests",
-    tag = "Invitations",
     params(("id" = String, Path, description = "Id of the occasion"), TenantQuery),
     request_body(content((GuestsRequest = "application/json"), (String = "text/csv"))),
     responses((status = 200, body = AddedGuestsView, description = "What became of each"))
@@ -322,7 +317,6 @@ pub(super) async fn post_guests(
 #[cfg_attr(test, utoipa::path(
     delete,
     path = "/v1/occasions/{id}/guests/{guest}",
-    tag = "Invitations",
     params(
         ("id" = String, Path, description = "Id of the occasion"),
         ("guest" = String, Path, description = "Id of the guest"),

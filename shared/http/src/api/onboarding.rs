@@ -65,7 +65,6 @@ pub(super) struct SetupChecksView {
 #[cfg_attr(test, utoipa::path(
     post,
     path = "/v1/instances/{id}/connect",
-    tag = "Instances",
     params(("id" = String, Path, description = "Id of the instance")),
     request_body = Option<ConnectRequest>,
     responses(
@@ -94,7 +93,6 @@ pub(super) async fn post_connect(
 #[cfg_attr(test, utoipa::path(
     post,
     path = "/v1/instances/{id}/pairing",
-    tag = "Instances",
     params(("id" = String, Path, description = "Id of the instance")),
     responses(
         (status = 200, body = PairingView, description = "The codes; without any, ask again in some seconds"),
@@ -122,7 +120,6 @@ pub(super) async fn post_pairing(
 #[cfg_attr(test, utoipa::path(
     post,
     path = "/v1/instances/{id}/check",
-    tag = "Instances",
     params(("id" = String, Path, description = "Id of the instance")),
     responses(
         (status = 200, body = SetupChecksView, description = "The results"),

@@ -81,7 +81,6 @@ impl From<OptOut> for OptOutView {
 #[cfg_attr(test, utoipa::path(
     get,
     path = "/v1/opt-outs",
-    tag = "Contacts",
     params(OptOutQuery),
     responses((status = 200, body = ListView<OptOutView>, description = "The preferences, ordered by key"), NotFound)
 ))]

@@ -55,7 +55,6 @@ struct SendRequest {
 #[cfg_attr(test, utoipa::path(
     post,
     path = "/v1/instances/{id}/messages",
-    tag = "Messages",
     params(("id" = String, Path, description = "Id of the instance"), IdempotencyHeader),
     request_body = SendRequest,
     responses(
@@ -128,7 +127,6 @@ fn merge_keys(
 #[cfg_attr(test, utoipa::path(
     delete,
     path = "/v1/messages/{id}",
-    tag = "Messages",
     params(("id" = String, Path, description = "Id of the message")),
     responses((status = 200, body = ScheduledView, description = "The cancelled message"), Conflict)
 ))]

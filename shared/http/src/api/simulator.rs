@@ -30,7 +30,6 @@ pub(super) struct SimulatedOutboxView {
 #[cfg_attr(test, utoipa::path(
     get,
     path = "/simulator/outbox",
-    tag = "Traces",
     responses((status = 200, body = SimulatedOutboxView, description = "The messages"), NotFound)
 ))]
 pub(super) async fn list_simulated_outbox(Asked(api, caller): Asked) -> Answer<SimulatedOutboxView> {
@@ -78,7 +77,6 @@ pub(super) struct SimulatedMessageView {
 #[cfg_attr(test, utoipa::path(
     post,
     path = "/simulator/messages",
-    tag = "Traces",
     request_body = SimulatedMessageRequest,
     responses(
         (status = 202, body = SimulatedMessageView, description = "The message is stored and queued"),

@@ -89,7 +89,6 @@ impl From<RemovalError> for HttpProblem {
 #[cfg_attr(test, utoipa::path(
     delete,
     path = "/v1/tenants/{id}",
-    tag = "Configuration",
     params(("id" = String, Path, description = "Id of the tenant"), TenantRemovalQuery),
     responses((status = 200, body = TenantRemovalView, description = "What was removed"), Conflict)
 ))]

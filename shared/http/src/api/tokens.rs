@@ -41,7 +41,6 @@ pub(super) struct OwnTokenView {
 #[cfg_attr(test, utoipa::path(
     get,
     path = "/v1/token",
-    tag = "Tokens",
     responses((status = 200, body = OwnTokenView, description = "The token of the request"))
 ))]
 pub(super) async fn get_own_token(Extension(caller): Extension<Caller>) -> Json<OwnTokenView> {
@@ -116,7 +115,6 @@ struct TokenRequest {
 #[cfg_attr(test, utoipa::path(
     post,
     path = "/v1/tokens",
-    tag = "Tokens",
     request_body = TokenRequest,
     responses((status = 201, body = CreatedTokenView, description = "The token"), NotFound, Conflict)
 ))]
@@ -157,7 +155,6 @@ pub(super) struct TokenListQuery {
 #[cfg_attr(test, utoipa::path(
     get,
     path = "/v1/tokens",
-    tag = "Tokens",
     params(TokenListQuery),
     responses((status = 200, body = ListView<TokenView>, description = "A page of tokens"))
 ))]
@@ -185,7 +182,6 @@ pub(super) struct TokenTenantQuery {
 #[cfg_attr(test, utoipa::path(
     delete,
     path = "/v1/tokens/{name}",
-    tag = "Tokens",
     params(("name" = String, Path, description = "Name of the token"), TokenTenantQuery),
     responses((status = 204, description = "The token is revoked"))
 ))]

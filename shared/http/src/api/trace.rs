@@ -56,7 +56,6 @@ impl From<MessageTrace> for TraceView {
 #[cfg_attr(test, utoipa::path(
     get,
     path = "/v1/trace",
-    tag = "Traces",
     params(TraceQuery),
     responses((status = 200, body = TraceView, description = "Events and messages"), NotFound)
 ))]

@@ -155,7 +155,6 @@ fn check_range(name: &str, value: u32, most: u32) -> Result<u32, HttpProblem> {
 #[cfg_attr(test, utoipa::path(
     get,
     path = "/v1/trends",
-    tag = "Health",
     params(TrendQuery),
     responses((status = 200, body = TrendView, description = "The trends"), NotFound)
 ))]

@@ -38,7 +38,6 @@ fn unknown_link() -> HttpProblem {
 #[cfg_attr(test, utoipa::path(
     get,
     path = "/unsubscribe/{token}",
-    tag = "Contacts",
     params(("token" = String, Path, description = "The token of the link in an e-mail")),
     responses((status = 200, body = String, content_type = "text/html", description = "The page"))
 ))]
@@ -59,7 +58,6 @@ pub(super) async fn get_unsubscribe_page(
 #[cfg_attr(test, utoipa::path(
     post,
     path = "/unsubscribe/{token}",
-    tag = "Contacts",
     params(("token" = String, Path, description = "The token of the link in an e-mail")),
     responses((status = 200, body = String, content_type = "text/html", description = "The messages end"))
 ))]

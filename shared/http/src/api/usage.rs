@@ -142,7 +142,6 @@ impl From<UsageLine> for UsageItem {
 #[cfg_attr(test, utoipa::path(
     get,
     path = "/v1/usage",
-    tag = "Health",
     params(UsageQuery),
     responses((status = 200, body = UsageView, description = "The sums, in the order of their names"), NotFound)
 ))]

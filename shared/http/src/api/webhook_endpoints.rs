@@ -86,7 +86,6 @@ struct SigningRotation {
 #[cfg_attr(test, utoipa::path(
     get,
     path = "/v1/webhooks",
-    tag = "Events",
     params(TenantQuery),
     responses(
         (status = 200, body = ListView<EndpointView>, description = "The endpoints"),
@@ -109,7 +108,6 @@ pub(super) async fn list_webhook_endpoints(
 #[cfg_attr(test, utoipa::path(
     post,
     path = "/v1/webhooks",
-    tag = "Events",
     params(TenantQuery),
     request_body = WebhookEndpoint,
     responses(
@@ -137,7 +135,6 @@ pub(super) async fn post_webhook_endpoint(
 #[cfg_attr(test, utoipa::path(
     get,
     path = "/v1/webhooks/{id}",
-    tag = "Events",
     params(("id" = String, Path, description = "Id of the endpoint"), TenantQuery),
     responses((status = 200, body = EndpointView, description = "The endpoint"))
 ))]
@@ -154,7 +151,6 @@ pub(super) async fn get_webhook_endpoint(
 #[cfg_attr(test, utoipa::path(
     put,
     path = "/v1/webhooks/{id}",
-    tag = "Events",
     params(("id" = String, Path, description = "Id of the endpoint"), TenantQuery),
     request_body = EndpointFields,
     responses(
@@ -186,7 +182,6 @@ pub(super) async fn put_webhook_endpoint(
 #[cfg_attr(test, utoipa::path(
     delete,
     path = "/v1/webhooks/{id}",
-    tag = "Events",
     params(("id" = String, Path, description = "Id of the endpoint"), TenantQuery),
     responses((status = 204, description = "The endpoint is removed"))
 ))]
@@ -208,7 +203,6 @@ pub(super) async fn delete_webhook_endpoint(
 #[cfg_attr(test, utoipa::path(
     post,
     path = "/v1/webhooks/{id}/secret/rotate",
-    tag = "Events",
     params(("id" = String, Path, description = "Id of the endpoint"), TenantQuery),
     request_body = Option<SigningRotation>,
     responses((status = 200, body = EndpointSecretView, description = "The endpoint with its new secret"))

@@ -153,7 +153,6 @@ type HealthAnswer = Result<(StatusCode, PiecedJson<WhatsappHealthAnswer>), HttpP
 #[cfg_attr(test, utoipa::path(
     get,
     path = "/health/whatsapp",
-    tag = "Health",
     params(InstanceQuery),
     security((), ("operator_token" = [])),
     responses(

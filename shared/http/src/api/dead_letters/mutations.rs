@@ -41,7 +41,6 @@ pub(crate) struct RedrivenLetterView {
 #[cfg_attr(test, utoipa::path(
     post,
     path = "/v1/dead-letters/{id}/redrive",
-    tag = "Dead letters",
     params(("id" = String, Path, description = "Id of the dead letter")),
     responses((status = 202, body = RedrivenLetterView, description = "The work is queued"), Conflict)
 ))]
@@ -120,7 +119,6 @@ fn parse_limit(asked: Option<usize>) -> Result<usize, HttpProblem> {
 #[cfg_attr(test, utoipa::path(
     post,
     path = "/v1/dead-letters/redrive",
-    tag = "Dead letters",
     request_body = Option<RedriveRequest>,
     responses(
         (status = 200, body = RedriveForecastView, description = "What a redrive would find (`dry_run`)"),
@@ -179,7 +177,6 @@ pub(crate) async fn redrive_dead_letters(
 #[cfg_attr(test, utoipa::path(
     delete,
     path = "/v1/dead-letters/{id}",
-    tag = "Dead letters",
     params(("id" = String, Path, description = "Id of the dead letter")),
     responses((status = 204, description = "The dead letter is deleted"))
 ))]
@@ -231,7 +228,6 @@ pub(crate) struct PurgeView {
 #[cfg_attr(test, utoipa::path(
     delete,
     path = "/v1/dead-letters",
-    tag = "Dead letters",
     params(PurgeQuery),
     responses((status = 200, body = PurgeView, description = "The number of deletions"))
 ))]

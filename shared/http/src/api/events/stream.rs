@@ -159,7 +159,6 @@ async fn find_start(deps: &Deps, caller: &Caller, query: &EventQuery) -> Result<
 #[cfg_attr(test, utoipa::path(
     get,
     path = "/v1/events/stream",
-    tag = "Events",
     params(StreamQuery, ("Last-Event-ID" = Option<String>, Header, description = "The `id` of the last event that was read")),
     responses(
         (status = 200, body = String, content_type = "text/event-stream", description = "The events, until the client leaves"),

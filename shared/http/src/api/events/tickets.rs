@@ -38,7 +38,6 @@ pub(in crate::api) struct PushTicketView {
 #[cfg_attr(test, utoipa::path(
     post,
     path = "/v1/events/tickets",
-    tag = "Events",
     responses((status = 201, body = PushTicketView, description = "The ticket"), NotFound)
 ))]
 pub(in crate::api) async fn post_push_ticket(

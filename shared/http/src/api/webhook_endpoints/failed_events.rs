@@ -57,7 +57,6 @@ impl From<FailedEvent> for FailedEventView {
 #[cfg_attr(test, utoipa::path(
     get,
     path = "/v1/webhooks/{id}/failed",
-    tag = "Events",
     params(("id" = String, Path, description = "Id of the endpoint"), TenantPageQuery),
     responses((status = 200, body = ListView<FailedEventView>, description = "A page of failed events"))
 ))]
@@ -97,7 +96,6 @@ pub(in crate::api) struct RedrivenView {
 #[cfg_attr(test, utoipa::path(
     post,
     path = "/v1/webhooks/{id}/failed/redrive",
-    tag = "Events",
     params(("id" = String, Path, description = "Id of the endpoint"), TenantQuery),
     request_body = Option<RedriveChoice>,
     responses((status = 200, body = RedrivenView, description = "The number of events that are tried again"))

@@ -32,7 +32,6 @@ pub(in crate::api) struct EndpointTestView {
 #[cfg_attr(test, utoipa::path(
     post,
     path = "/v1/webhooks/{id}/test",
-    tag = "Events",
     params(("id" = String, Path, description = "Id of the endpoint"), TenantQuery),
     responses(
         (status = 200, body = EndpointTestView, description = "The answer of the endpoint"),
@@ -76,7 +75,6 @@ struct ReplayRequest {
 #[cfg_attr(test, utoipa::path(
     post,
     path = "/v1/webhooks/{id}/replay",
-    tag = "Events",
     params(("id" = String, Path, description = "Id of the endpoint"), TenantQuery),
     request_body = Option<ReplayRequest>,
     responses((status = 200, body = EndpointView, description = "The endpoint"))

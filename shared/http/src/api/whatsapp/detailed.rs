@@ -156,7 +156,6 @@ struct ProbesView {
 #[cfg_attr(test, utoipa::path(
     get,
     path = "/health/whatsapp/detailed",
-    tag = "Health",
     params(InstanceQuery),
     responses(
         (status = 200, body = DetailedView, description = "Healthy or degraded"),

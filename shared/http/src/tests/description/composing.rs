@@ -25,25 +25,55 @@ Errors are `application/problem+json` (RFC 9457). Lists hold `items` and `next_c
 that `cursor`. Every answer has the header `X-Correlation-Id`: the id that the request gave there, or a new one. Fields \
 are added to answers, never renamed, so a client must ignore fields that it does not know.";
 
-/// The groups of routes, in the order in which a reader meets them.
-const TAGS: [&str; 16] = [
-    "Health",
-    "Conversations",
-    "Messages",
-    "Events",
-    "Invitations",
-    "Contacts",
-    "Instances",
-    "Configuration",
-    "Alerts",
-    "Dead letters",
-    "Knowledge",
-    "Tokens",
-    "Audit",
-    "Traces",
-    "Description",
-    webhooks::TAG,
+/// The groups of routes, in the order in which a reader meets them, with the beginnings of their paths. The longest that a path begins
+/// with counts.
+const GROUPS: [(&str, &[&str]); 16] = [
+    (
+        "Health",
+        &["/health", "/metrics", "/v1/checks", "/v1/trends", "/v1/usage"],
+    ),
+    ("Conversations", &["/v1/appointments", "/v1/conversations"]),
+    (
+        "Messages",
+        &[
+            "/v1/files",
+            "/v1/instances/{id}/media",
+            "/v1/instances/{id}/messages",
+            "/v1/messages",
+        ],
+    ),
+    ("Events", &["/v1/events", "/v1/webhooks"]),
+    ("Invitations", &["/deliver", "/events", "/v1/occasions", "/wa"]),
+    ("Contacts", &["/unsubscribe", "/v1/contacts", "/v1/opt-outs"]),
+    ("Instances", &["/v1/instances"]),
+    (
+        "Configuration",
+        &[
+            "/v1/agents",
+            "/v1/calendars",
+            "/v1/config",
+            "/v1/tenants",
+            "/v1/tools",
+        ],
+    ),
+    ("Alerts", &["/v1/alerts"]),
+    ("Dead letters", &["/health/whatsapp/dlq", "/v1/dead-letters"]),
+    ("Knowledge", &["/v1/agents/{id}/knowledge"]),
+    ("Tokens", &["/v1/token"]),
+    ("Audit", &["/v1/audit"]),
+    ("Traces", &["/simulator", "/v1/trace"]),
+    ("Description", &["/docs", "/openapi.json"]),
+    (webhooks::TAG, &[]),
 ];
+
+fn find_group(path: &str) -> &'static str {
+    let begins = GROUPS
+        .iter()
+        .flat_map(|(group, begins)| begins.iter().map(move |begin| (*begin, *group)));
+    let fitting = begins.filter(|(begin, _)| path.starts_with(*begin));
+    let longest = fitting.max_by_key(|(begin, _)| begin.len());
+    longest.unwrap_or_else(|| panic!("no group has {path}")).1
+}
 
 /// Makes the description of the API from the routes that need no token and those that need one.
 pub(super) fn describe_api(public: OpenApi, mut operators: OpenApi) -> OpenApi {
@@ -55,11 +85,14 @@ pub(super) fn describe_api(public: OpenApi, mut operators: OpenApi) -> OpenApi {
     info.description = Some(INTRODUCTION.to_owned());
     let mut api = public;
     api.info = info;
-    api.tags = Some(TAGS.map(Tag::new).into());
+    api.tags = Some(GROUPS.map(|(group, _)| Tag::new(group)).into());
     api.merge(operators);
     for (path, item) in &mut api.paths.paths {
-        if path.contains('{') {
-            list_operations(item).for_each(add_not_found);
+        for operation in list_operations(item) {
+            operation.tags = Some(vec![find_group(path).to_owned()]);
+            if path.contains('{') {
+                add_not_found(operation);
+            }
         }
     }
     webhooks::add_webhooks(&mut api.paths);
