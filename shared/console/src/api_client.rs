@@ -18,7 +18,7 @@ const ANSWER_MAX: usize = 16 * 1024 * 1024;
 #[derive(Debug, Clone)]
 pub(crate) struct ApiClient(Router);
 
-/// What the headers of an answer say of an entry of the configuration. An answer about anything else has empty texts.
+/// The marks of an entry of the configuration in the headers of an answer. An answer about anything else has empty texts.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct AnswerMarks {
     /// Version of the entry.

@@ -3,7 +3,7 @@
 use super::error_mapping::list_problem;
 #[cfg(test)]
 use super::problem_answers::{Conflict, NotFound};
-use super::request::{Answer, Asked};
+use super::request::{Asked, JsonAnswer};
 use super::view::ListView;
 use crate::problem::HttpProblem;
 use crate::query::{PathParam, QueryParams, parse_page_request};
@@ -96,7 +96,7 @@ fn choose_tenant(caller: &Caller, wanted: Option<TenantId>) -> Result<Option<Ten
 pub(super) async fn list_alerts(
     Asked(api, caller): Asked,
     QueryParams(wanted): QueryParams<AlertQuery>,
-) -> Answer<ListView<AlertView>> {
+) -> JsonAnswer<ListView<AlertView>> {
     let page = parse_page_request(wanted.limit, wanted.cursor)?;
     let tenant = choose_tenant(&caller, wanted.tenant)?;
     let (store, tenant) = (api.deps.store(), tenant.as_ref());
@@ -169,7 +169,7 @@ impl From<Notification> for NotificationView {
 pub(super) async fn list_notifications(
     Asked(api, caller): Asked,
     QueryParams(wanted): QueryParams<NotificationQuery>,
-) -> Answer<ListView<NotificationView>> {
+) -> JsonAnswer<ListView<NotificationView>> {
     let state = wanted.state.unwrap_or(NotificationState::Dead);
     let tenant = choose_tenant(&caller, wanted.tenant)?;
     let found =
@@ -190,7 +190,7 @@ pub(super) async fn list_notifications(
 pub(super) async fn redrive_notification(
     Asked(api, caller): Asked,
     PathParam(id): PathParam<String>,
-) -> Answer<NotificationView> {
+) -> JsonAnswer<NotificationView> {
     let redriven = alert::redrive_notification(&api.deps, &caller, &id).await?;
     Ok(Json(redriven.into()))
 }
@@ -214,7 +214,7 @@ pub(super) struct TestQuery {
 pub(super) async fn post_test(
     Asked(api, caller): Asked,
     QueryParams(wanted): QueryParams<TestQuery>,
-) -> Answer<ListView<NotificationView>> {
+) -> JsonAnswer<ListView<NotificationView>> {
     let only = wanted.destination.as_deref();
     let items = alert::add_test_notifications(&api.deps, &caller, only).await?;
     Ok(Json(ListView::from_items(

@@ -3,7 +3,7 @@
 use super::conversations::parse_conversation_id;
 #[cfg(test)]
 use super::problem_answers::{Conflict, Unprocessable};
-use super::request::{Answer, Asked, RequestBody};
+use super::request::{Asked, JsonAnswer, RequestBody};
 use crate::problem::HttpProblem;
 use crate::query::PathParam;
 use axum::Json;
@@ -64,7 +64,7 @@ pub(super) async fn post_labels(
     Asked(api, caller): Asked,
     PathParam(id): PathParam<String>,
     body: RequestBody,
-) -> Answer<LabelsView> {
+) -> JsonAnswer<LabelsView> {
     let id = parse_conversation_id(&id)?;
     let request: LabelChangeRequest = body.parse().await?;
     let change = request.into_change()?;
@@ -113,7 +113,7 @@ impl From<PersonNote> for NoteView {
 pub(super) async fn list_notes(
     Asked(api, caller): Asked,
     PathParam(id): PathParam<String>,
-) -> Answer<NotesView> {
+) -> JsonAnswer<NotesView> {
     let found = operate::list_notes(&api.deps, &caller, &parse_conversation_id(&id)?).await?;
     let items = found.into_iter().map(NoteView::from).collect();
     Ok(Json(NotesView { items }))

@@ -3,7 +3,7 @@
 #[cfg(test)]
 use super::problem_answers::NotFound;
 use super::queries::TenantPageQuery;
-use super::request::{Answer, Asked};
+use super::request::{Asked, JsonAnswer};
 use super::view::{ContactView, ListView};
 use crate::problem::HttpProblem;
 use crate::query::{QueryParams, parse_page_request};
@@ -79,7 +79,7 @@ impl From<Appointment> for AppointmentView {
 pub(super) async fn get_appointments(
     Asked(api, caller): Asked,
     QueryParams(wanted): QueryParams<TenantPageQuery>,
-) -> Answer<ListView<AppointmentView>> {
+) -> JsonAnswer<ListView<AppointmentView>> {
     let page = parse_page_request(wanted.limit, wanted.cursor)?;
     let after = page.cursor.as_deref().map(|cursor| {
         AppointmentPlace::parse(cursor)

@@ -1,7 +1,7 @@
 //! `/v1/audit`: who did what. There is no route that writes, changes or deletes an entry.
 
 use super::error_mapping::list_problem;
-use super::request::{Answer, Asked};
+use super::request::{Asked, JsonAnswer};
 use super::view::ListView;
 use crate::query::{QueryParams, parse_page_request};
 use axum::Json;
@@ -92,7 +92,7 @@ impl From<AuditEntry> for AuditEntryView {
 pub(super) async fn get_audit(
     Asked(api, caller): Asked,
     QueryParams(wanted): QueryParams<AuditQuery>,
-) -> Answer<ListView<AuditEntryView>> {
+) -> JsonAnswer<ListView<AuditEntryView>> {
     let page = parse_page_request(wanted.limit, wanted.cursor)?;
     let filter = AuditFilter {
         tenant: wanted.tenant,

@@ -4,7 +4,7 @@ use super::context::Api;
 #[cfg(test)]
 use super::problem_answers::{Conflict, NotFound};
 use super::queries::{TenantPageQuery, TenantQuery};
-use super::request::{Answer, Asked};
+use super::request::{Asked, JsonAnswer};
 use super::view::ListView;
 use crate::problem::HttpProblem;
 use crate::query::{PathParam, QueryParams, parse_page_request};
@@ -149,7 +149,7 @@ impl From<BatchProgress> for BatchProgressView {
 pub(super) async fn list_batches(
     Asked(api, caller): Asked,
     QueryParams(wanted): QueryParams<TenantPageQuery>,
-) -> Answer<ListView<BatchView>> {
+) -> JsonAnswer<ListView<BatchView>> {
     let page = parse_page_request(wanted.limit, wanted.cursor)?;
     let found = deliver::list_batches(&api.deps, &caller, wanted.tenant.as_ref(), &page).await?;
     Ok(Json(ListView::from_page(found, BatchView::from)))
@@ -166,7 +166,7 @@ pub(super) async fn get_batch(
     Asked(api, caller): Asked,
     PathParam(id): PathParam<String>,
     QueryParams(wanted): QueryParams<TenantQuery>,
-) -> Answer<BatchProgressView> {
+) -> JsonAnswer<BatchProgressView> {
     let id = parse_batch_id(&id)?;
     let found = deliver::find_batch(&api.deps, &caller, wanted.tenant.as_ref(), &id).await?;
     Ok(Json(found.into()))
@@ -227,7 +227,7 @@ pub(super) async fn list_batch_recipients(
     Asked(api, caller): Asked,
     PathParam(id): PathParam<String>,
     QueryParams(wanted): QueryParams<BatchRecipientsQuery>,
-) -> Answer<ListView<BatchRecipientView>> {
+) -> JsonAnswer<ListView<BatchRecipientView>> {
     let id = parse_batch_id(&id)?;
     let statuses = parse_statuses(wanted.status.as_deref())?;
     let page = parse_page_request(wanted.limit, wanted.cursor)?;
@@ -257,7 +257,7 @@ pub(super) async fn pause_batch(
     Asked(api, caller): Asked,
     PathParam(id): PathParam<String>,
     QueryParams(wanted): QueryParams<TenantQuery>,
-) -> Answer<BatchView> {
+) -> JsonAnswer<BatchView> {
     order_batch(&api, &caller, (&id, &wanted), BatchOrder::Pause).await
 }
 
@@ -272,7 +272,7 @@ pub(super) async fn resume_batch(
     Asked(api, caller): Asked,
     PathParam(id): PathParam<String>,
     QueryParams(wanted): QueryParams<TenantQuery>,
-) -> Answer<BatchView> {
+) -> JsonAnswer<BatchView> {
     order_batch(&api, &caller, (&id, &wanted), BatchOrder::Resume).await
 }
 
@@ -287,7 +287,7 @@ pub(super) async fn cancel_batch(
     Asked(api, caller): Asked,
     PathParam(id): PathParam<String>,
     QueryParams(wanted): QueryParams<TenantQuery>,
-) -> Answer<BatchView> {
+) -> JsonAnswer<BatchView> {
     order_batch(&api, &caller, (&id, &wanted), BatchOrder::Cancel).await
 }
 
@@ -296,7 +296,7 @@ async fn order_batch(
     caller: &Caller,
     (id, wanted): (&str, &TenantQuery),
     order: BatchOrder,
-) -> Answer<BatchView> {
+) -> JsonAnswer<BatchView> {
     let id = parse_batch_id(id)?;
     let batch = deliver::order_batch(&api.deps, caller, wanted.tenant.as_ref(), &id, order).await?;
     Ok(Json(batch.into()))

@@ -2,7 +2,7 @@
 
 #[cfg(test)]
 use super::problem_answers::{BadGateway, Conflict};
-use super::request::{Answer, Asked, RequestBody};
+use super::request::{Asked, JsonAnswer, RequestBody};
 use crate::problem::HttpProblem;
 use crate::query::PathParam;
 use axum::http::StatusCode;
@@ -45,7 +45,7 @@ pub(super) async fn post_catch_up(
     PathParam(id): PathParam<String>,
     Extension(correlation): Extension<CorrelationId>,
     body: RequestBody,
-) -> Answer<CatchUpReport> {
+) -> JsonAnswer<CatchUpReport> {
     let instance = InstanceId::parse(&id).map_err(|_| HttpProblem::not_found("there is no such instance"))?;
     let wanted: CatchUpRequest = body.parse_optional().await?;
     let (deps, since) = (&api.deps, wanted.since);

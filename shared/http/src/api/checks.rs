@@ -3,7 +3,7 @@
 #[cfg(test)]
 use super::problem_answers::NotFound;
 use super::queries::InstanceQuery;
-use super::request::{Answer, Asked};
+use super::request::{Asked, JsonAnswer};
 use crate::problem::HttpProblem;
 use crate::query::QueryParams;
 use axum::Json;
@@ -265,7 +265,7 @@ impl From<SelfCheck> for ChecksView {
 pub(super) async fn get_checks(
     Asked(api, caller): Asked,
     QueryParams(wanted): QueryParams<InstanceQuery>,
-) -> Answer<ChecksView> {
+) -> JsonAnswer<ChecksView> {
     let found = check_installation(
         &api.deps,
         &caller,

@@ -3,7 +3,7 @@
 
 #[cfg(test)]
 use super::problem_answers::{NotFound, Unprocessable};
-use super::request::{Answer, Asked, RequestBody};
+use super::request::{Asked, JsonAnswer, RequestBody};
 use crate::problem::HttpProblem;
 use axum::Json;
 use axum::http::StatusCode;
@@ -136,7 +136,7 @@ impl From<FoundConversation> for ContactConversationView {
     request_body = ContactRequest,
     responses((status = 200, body = ContactsView, description = "The contact on each instance"), NotFound, Unprocessable)
 ))]
-pub(super) async fn post_find(Asked(api, caller): Asked, body: RequestBody) -> Answer<ContactsView> {
+pub(super) async fn post_find(Asked(api, caller): Asked, body: RequestBody) -> JsonAnswer<ContactsView> {
     let query = read_query(&caller, body).await?;
     let found = contacts::find_contact(&api.deps, &caller, &query).await?;
     Ok(Json(ContactsView {
@@ -250,7 +250,10 @@ fn write_records(records: &[impl Serialize]) -> Result<Vec<Value>, HttpProblem> 
     request_body = ExportRequest,
     responses((status = 200, body = ContactExportView, description = "The export"), NotFound, Unprocessable)
 ))]
-pub(super) async fn post_export(Asked(api, caller): Asked, body: RequestBody) -> Answer<ContactExportView> {
+pub(super) async fn post_export(
+    Asked(api, caller): Asked,
+    body: RequestBody,
+) -> JsonAnswer<ContactExportView> {
     let request: ExportRequest = body.parse().await?;
     let query = make_query(&caller, request.tenant, request.contact, request.instance)?;
     let after = request.cursor.as_deref().map(|cursor| {
@@ -306,7 +309,7 @@ impl From<EraseReport> for ErasureView {
     request_body = ContactRequest,
     responses((status = 200, body = ErasureView, description = "What was erased"), NotFound, Unprocessable)
 ))]
-pub(super) async fn post_erase(Asked(api, caller): Asked, body: RequestBody) -> Answer<ErasureView> {
+pub(super) async fn post_erase(Asked(api, caller): Asked, body: RequestBody) -> JsonAnswer<ErasureView> {
     let query = read_query(&caller, body).await?;
     Ok(Json(
         contacts::erase_contact(&api.deps, &caller, &query).await?.into(),

@@ -4,7 +4,7 @@ use super::context::Api;
 use super::error_mapping::list_problem;
 #[cfg(test)]
 use super::problem_answers::{Conflict, NotImplemented};
-use super::request::{Answer, Asked, RequestBody};
+use super::request::{Asked, JsonAnswer, RequestBody};
 use super::view::ConversationView;
 use crate::problem::HttpProblem;
 use crate::query::{PathParam, QueryParams, encode_cursor, parse_page_request};
@@ -67,7 +67,7 @@ pub(super) struct ConversationListView {
 pub(super) async fn list_conversations(
     Asked(api, caller): Asked,
     QueryParams(wanted): QueryParams<ConversationQuery>,
-) -> Answer<ConversationListView> {
+) -> JsonAnswer<ConversationListView> {
     let page = parse_page_request(wanted.limit, wanted.cursor)?;
     let filter = ConversationFilter {
         instance: wanted.instance,
@@ -135,7 +135,7 @@ fn refuse_search() -> HttpProblem {
 pub(super) async fn get_conversation(
     Asked(api, caller): Asked,
     PathParam(id): PathParam<String>,
-) -> Answer<ConversationView> {
+) -> JsonAnswer<ConversationView> {
     let found = operate::find_conversation(&api.deps, &caller, &parse_conversation_id(&id)?).await?;
     Ok(Json(view_conversation(&api, found).await?))
 }
@@ -178,7 +178,7 @@ pub(super) async fn patch_conversation(
     PathParam(id): PathParam<String>,
     Extension(correlation): Extension<CorrelationId>,
     body: RequestBody,
-) -> Answer<ConversationView> {
+) -> JsonAnswer<ConversationView> {
     let id = parse_conversation_id(&id)?;
     let change: ConversationChange = body.parse().await?;
     let resolve = match (change.mode, change.status) {

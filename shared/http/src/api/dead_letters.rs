@@ -4,7 +4,7 @@ pub(super) mod mutations;
 
 use super::error_mapping::list_problem;
 use super::queries::InstanceQuery;
-use super::request::{Answer, Asked};
+use super::request::{Asked, JsonAnswer};
 use super::view::{DeadLetterView, ListView};
 use crate::query::{PathParam, QueryParams, parse_page_request};
 use axum::Json;
@@ -52,7 +52,7 @@ pub(super) struct DeadLetterQuery {
 pub(super) async fn list_dead_letters(
     Asked(api, caller): Asked,
     QueryParams(wanted): QueryParams<DeadLetterQuery>,
-) -> Answer<ListView<DeadLetterView>> {
+) -> JsonAnswer<ListView<DeadLetterView>> {
     let page = parse_page_request(wanted.limit, wanted.cursor)?;
     let filter = DeadLetterFilter {
         queue: wanted.queue,
@@ -87,7 +87,7 @@ pub(super) struct DeadLetterDetail {
 pub(super) async fn get_dead_letter(
     Asked(api, caller): Asked,
     PathParam(id): PathParam<String>,
-) -> Answer<DeadLetterDetail> {
+) -> JsonAnswer<DeadLetterDetail> {
     let DeadLetterWithPayload { dead_letter, payload } =
         dead_letters::find_dead_letter(&api.deps, &caller, &id).await?;
     Ok(Json(DeadLetterDetail {
@@ -145,7 +145,7 @@ impl From<DeadLetterWithPayload> for DlqMessage {
 pub(super) async fn get_dlq_health(
     Asked(api, caller): Asked,
     QueryParams(InstanceQuery { instance }): QueryParams<InstanceQuery>,
-) -> Answer<DlqView> {
+) -> JsonAnswer<DlqView> {
     let dlq_depth = dead_letters::count_dead_letters(&api.deps, &caller, instance.as_ref()).await?;
     let filter = DeadLetterFilter {
         instance,

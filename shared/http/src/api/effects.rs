@@ -3,7 +3,7 @@
 use super::conversations::parse_conversation_id;
 #[cfg(test)]
 use super::problem_answers::Conflict;
-use super::request::{Answer, Asked, RequestBody};
+use super::request::{Asked, JsonAnswer, RequestBody};
 use crate::query::PathParam;
 use axum::{Extension, Json};
 use recado_domain::Timestamp;
@@ -78,7 +78,7 @@ struct EffectChange {
 pub(super) async fn list_effects(
     Asked(api, caller): Asked,
     PathParam(id): PathParam<String>,
-) -> Answer<EffectsView> {
+) -> JsonAnswer<EffectsView> {
     let found = operate::list_effects(&api.deps, &caller, &parse_conversation_id(&id)?).await?;
     let items = found.into_iter().map(EffectView::from).collect();
     Ok(Json(EffectsView { items }))
@@ -100,7 +100,7 @@ pub(super) async fn post_effect(
     PathParam((id, number)): PathParam<(String, u64)>,
     Extension(correlation): Extension<CorrelationId>,
     body: RequestBody,
-) -> Answer<EffectView> {
+) -> JsonAnswer<EffectView> {
     let id = parse_conversation_id(&id)?;
     let change: EffectChange = body.parse().await?;
     let of = (&id, number);

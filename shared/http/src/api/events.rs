@@ -4,7 +4,7 @@ pub(super) mod stream;
 pub(super) mod tickets;
 
 use super::error_mapping::list_problem;
-use super::request::{Answer, Asked};
+use super::request::{Asked, JsonAnswer};
 use crate::problem::HttpProblem;
 use crate::query::{QueryParams, parse_page_request};
 use axum::Json;
@@ -99,7 +99,7 @@ fn parse_kinds(kinds: Option<&str>) -> Result<Vec<KindFilter>, HttpProblem> {
 pub(super) async fn get_events(
     Asked(api, caller): Asked,
     QueryParams(wanted): QueryParams<EventsQuery>,
-) -> Answer<EventsView> {
+) -> JsonAnswer<EventsView> {
     let query = EventQuery {
         tenant: wanted.tenant,
         start: parse_start(wanted.after.as_deref())?,

@@ -3,7 +3,7 @@
 use super::config::{WebhookSetupView, WebhookSetups};
 #[cfg(test)]
 use super::problem_answers::NotFound;
-use super::request::{Answer, Asked};
+use super::request::{Asked, JsonAnswer};
 use crate::query::PathParam;
 use axum::Json;
 use recado_domain::config::Instance;
@@ -23,7 +23,7 @@ use recado_pipeline::configure;
 pub(super) async fn get_instance_webhook(
     Asked(api, caller): Asked,
     PathParam(id): PathParam<String>,
-) -> Answer<WebhookSetupView> {
+) -> JsonAnswer<WebhookSetupView> {
     let instance: Instance = configure::find_entry(&api.deps, &caller, &id).await?;
     audit::note_secret_read(&api.deps, &caller, &instance).await?;
     let site = WebhookSetups::for_instances(&api, std::slice::from_ref(&instance)).await?;

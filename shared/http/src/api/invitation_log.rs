@@ -4,7 +4,7 @@ use super::invitations::parse_occasion;
 #[cfg(test)]
 use super::problem_answers::Unprocessable;
 use super::queries::{TenantPageQuery, TenantQuery};
-use super::request::{Answer, Asked};
+use super::request::{Asked, JsonAnswer};
 use super::view::ListView;
 use crate::query::{PathParam, QueryParams, parse_page_request};
 use axum::Json;
@@ -136,7 +136,7 @@ pub(super) async fn get_invitation_status(
     Asked(api, caller): Asked,
     PathParam(id): PathParam<String>,
     QueryParams(wanted): QueryParams<TenantQuery>,
-) -> Answer<InvitationStatusView> {
+) -> JsonAnswer<InvitationStatusView> {
     let found = deliver::find_invitation(&api.deps, &caller, wanted.tenant.as_ref(), &id).await?;
     Ok(Json(found.into()))
 }
@@ -152,7 +152,7 @@ pub(super) async fn list_invitations(
     Asked(api, caller): Asked,
     PathParam(id): PathParam<String>,
     QueryParams(wanted): QueryParams<TenantPageQuery>,
-) -> Answer<ListView<InvitationStatusView>> {
+) -> JsonAnswer<ListView<InvitationStatusView>> {
     let page = parse_page_request(wanted.limit, wanted.cursor)?;
     let (occasion, tenant) = (parse_occasion(&id)?, wanted.tenant);
     let found = deliver::list_invitations(&api.deps, &caller, tenant.as_ref(), &occasion, &page).await?;
@@ -212,7 +212,7 @@ pub(super) async fn get_session(
     Asked(api, caller): Asked,
     PathParam(phone): PathParam<String>,
     QueryParams(wanted): QueryParams<SessionQuery>,
-) -> Answer<SessionDetailView> {
+) -> JsonAnswer<SessionDetailView> {
     let (tenant, instance) = (wanted.tenant.as_ref(), wanted.instance.as_ref());
     let found = deliver::find_session(&api.deps, &caller, tenant, &phone, instance).await?;
     Ok(Json(SessionDetailView {

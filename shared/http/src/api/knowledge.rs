@@ -2,7 +2,7 @@
 
 #[cfg(test)]
 use super::problem_answers::{TooManyRequests, Unprocessable};
-use super::request::{Answer, Asked, RequestBody};
+use super::request::{Asked, JsonAnswer, RequestBody};
 use crate::problem::HttpProblem;
 use crate::query::{PathParam, QueryParams};
 use axum::Json;
@@ -104,7 +104,7 @@ impl From<VectorState> for VectorsView {
 pub(super) async fn list_knowledge(
     Asked(api, caller): Asked,
     PathParam(id): PathParam<String>,
-) -> Answer<KnowledgeView> {
+) -> JsonAnswer<KnowledgeView> {
     let found = knowledge::list_sources(&api.deps, &caller, &parse_agent_id(&id)?).await?;
     Ok(Json(KnowledgeView {
         version: found.version,
@@ -174,7 +174,7 @@ pub(super) async fn post_knowledge(
     PathParam(id): PathParam<String>,
     QueryParams(about): QueryParams<DocumentQuery>,
     body: RequestBody,
-) -> Answer<AddedSourceView> {
+) -> JsonAnswer<AddedSourceView> {
     let document = NewDocument {
         title: about.title,
         content_type: body.content_type().map(str::to_owned),
@@ -215,7 +215,7 @@ pub(super) struct WholeSourceView {
 pub(super) async fn get_knowledge_source(
     Asked(api, caller): Asked,
     PathParam((id, source)): PathParam<(String, String)>,
-) -> Answer<WholeSourceView> {
+) -> JsonAnswer<WholeSourceView> {
     let (agent, source) = (parse_agent_id(&id)?, parse_source_id(&source)?);
     let (source, blocks) = knowledge::show_source(&api.deps, &caller, &agent, &source).await?;
     Ok(Json(WholeSourceView {
@@ -270,7 +270,7 @@ pub(super) async fn post_knowledge_vectors(
     Asked(api, caller): Asked,
     PathParam(id): PathParam<String>,
     body: RequestBody,
-) -> Answer<VectorsView> {
+) -> JsonAnswer<VectorsView> {
     let wanted: VectorRequest = body.parse().await?;
     let agent = parse_agent_id(&id)?;
     let state = knowledge::embed_knowledge(&api.deps, &caller, &agent, wanted.again).await?;

@@ -1,7 +1,7 @@
 //! `POST /v1/agents/{id}/knowledge/pages`: web pages that become documents of an agent.
 
 use super::knowledge::{AddedSourceView, parse_agent_id};
-use super::request::{Answer, Asked, RequestBody};
+use super::request::{Asked, JsonAnswer, RequestBody};
 use crate::problem::HttpProblem;
 use crate::query::PathParam;
 use axum::Json;
@@ -67,7 +67,7 @@ pub(super) async fn post_knowledge_pages(
     Asked(api, caller): Asked,
     PathParam(id): PathParam<String>,
     body: RequestBody,
-) -> Answer<PagesView> {
+) -> JsonAnswer<PagesView> {
     let wanted: PagesRequest = body.parse().await?;
     if !(1..=PAGES_MAX).contains(&wanted.urls.len()) {
         return Err(HttpProblem::bad_request(format!(

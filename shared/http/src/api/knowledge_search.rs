@@ -1,7 +1,7 @@
 //! `POST /v1/agents/{id}/knowledge/search`: the blocks that answer a question best.
 
 use super::knowledge::parse_agent_id;
-use super::request::{Answer, Asked, RequestBody};
+use super::request::{Asked, JsonAnswer, RequestBody};
 use crate::problem::HttpProblem;
 use crate::query::PathParam;
 use axum::Json;
@@ -83,7 +83,7 @@ pub(super) async fn post_knowledge_search(
     Asked(api, caller): Asked,
     PathParam(id): PathParam<String>,
     body: RequestBody,
-) -> Answer<SearchView> {
+) -> JsonAnswer<SearchView> {
     let wanted: SearchRequest = body.parse().await?;
     let limit = wanted.limit.unwrap_or(FOUND_DEFAULT);
     if !(1..=FOUND_MAX).contains(&limit) {

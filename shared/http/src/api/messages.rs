@@ -6,7 +6,7 @@ use super::error_mapping::list_problem;
 use super::outgoing_fields::OutgoingFields;
 #[cfg(test)]
 use super::problem_answers::Conflict;
-use super::request::{Answer, Asked, RequestBody};
+use super::request::{Asked, JsonAnswer, RequestBody};
 #[cfg(test)]
 use super::schema::OutgoingContentSchema;
 use super::view::{ListView, MessageDetail, MessageItem, ScheduledView};
@@ -50,7 +50,7 @@ pub(super) async fn list_messages(
     Asked(api, caller): Asked,
     PathParam(id): PathParam<String>,
     QueryParams(wanted): QueryParams<MessageListQuery>,
-) -> Answer<ListView<MessageItem>> {
+) -> JsonAnswer<ListView<MessageItem>> {
     let id = parse_conversation_id(&id)?;
     let page = parse_page_request(wanted.limit, wanted.cursor)?;
     let found = if wanted.joined == Some(true) {
@@ -108,7 +108,7 @@ impl From<UnacknowledgedMessage> for UnacknowledgedView {
 pub(super) async fn list_unacknowledged(
     Asked(api, caller): Asked,
     QueryParams(wanted): QueryParams<UnacknowledgedQuery>,
-) -> Answer<ListView<UnacknowledgedView>> {
+) -> JsonAnswer<ListView<UnacknowledgedView>> {
     let page = parse_page_request(wanted.limit, wanted.cursor)?;
     let found = operate::list_unacknowledged(&api.deps, &caller, wanted.instance, &page).await;
     let found = found.map_err(|error| list_problem(OperateError::from(error), page.cursor.is_some()))?;
@@ -136,7 +136,7 @@ pub(super) enum MessageAnswer {
 pub(super) async fn get_message(
     Asked(api, caller): Asked,
     PathParam(id): PathParam<String>,
-) -> Answer<MessageAnswer> {
+) -> JsonAnswer<MessageAnswer> {
     let deps = &api.deps;
     let mut wanted = id;
     if let Ok(id) = ScheduledId::parse(&wanted) {

@@ -1,6 +1,6 @@
 //! `GET /v1/instances/{id}/notices`: the provider's notices about an instance's account.
 
-use super::request::{Answer, Asked};
+use super::request::{Asked, JsonAnswer};
 use crate::problem::HttpProblem;
 use crate::query::PathParam;
 use axum::Json;
@@ -52,7 +52,7 @@ impl From<Notice> for NoticeView {
 pub(super) async fn list_notices(
     Asked(api, caller): Asked,
     PathParam(id): PathParam<String>,
-) -> Answer<NoticesView> {
+) -> JsonAnswer<NoticesView> {
     let instance = InstanceId::parse(&id).map_err(|_| HttpProblem::not_found("there is no such instance"))?;
     let notices = operate::list_notices(&api.deps, &caller, &instance).await?;
     let items = notices.into_iter().map(NoticeView::from).collect();

@@ -6,7 +6,7 @@ use super::invitations::{parse_guest_id, parse_occasion};
 #[cfg(test)]
 use super::problem_answers::NotFound;
 use super::queries::{TenantPageQuery, TenantQuery};
-use super::request::{Answer, Asked, RequestBody};
+use super::request::{Asked, JsonAnswer, RequestBody};
 use super::view::ListView;
 use crate::problem::HttpProblem;
 use crate::query::{PathParam, QueryParams, parse_json_body, parse_page_request};
@@ -99,7 +99,7 @@ fn map_list_error(error: OccasionRequestError, with_cursor: bool) -> HttpProblem
 pub(super) async fn list_occasions(
     Asked(api, caller): Asked,
     QueryParams(wanted): QueryParams<TenantPageQuery>,
-) -> Answer<ListView<OccasionView>> {
+) -> JsonAnswer<ListView<OccasionView>> {
     let page = parse_page_request(wanted.limit, wanted.cursor)?;
     let found = occasions::list_occasions(&api.deps, &caller, wanted.tenant.as_ref(), &page).await;
     let found = found.map_err(|error| map_list_error(error, page.cursor.is_some()))?;
@@ -117,7 +117,7 @@ pub(super) async fn get_occasion(
     Asked(api, caller): Asked,
     PathParam(id): PathParam<String>,
     QueryParams(wanted): QueryParams<TenantQuery>,
-) -> Answer<OccasionView> {
+) -> JsonAnswer<OccasionView> {
     let occasion = parse_occasion(&id)?;
     let found = occasions::find_occasion(&api.deps, &caller, wanted.tenant.as_ref(), &occasion).await?;
     Ok(Json(found.into()))
@@ -178,7 +178,7 @@ pub(super) async fn list_guests(
     Asked(api, caller): Asked,
     PathParam(id): PathParam<String>,
     QueryParams(wanted): QueryParams<TenantPageQuery>,
-) -> Answer<ListView<GuestView>> {
+) -> JsonAnswer<ListView<GuestView>> {
     let page = parse_page_request(wanted.limit, wanted.cursor)?;
     let (occasion, tenant) = (parse_occasion(&id)?, wanted.tenant);
     let found = occasions::list_guests(&api.deps, &caller, tenant.as_ref(), &occasion, &page).await;
@@ -201,7 +201,7 @@ pub(super) async fn get_guest(
     Asked(api, caller): Asked,
     PathParam((id, guest)): PathParam<(String, String)>,
     QueryParams(wanted): QueryParams<TenantQuery>,
-) -> Answer<GuestView> {
+) -> JsonAnswer<GuestView> {
     let (occasion, guest) = (parse_occasion(&id)?, parse_guest_id(&guest)?);
     let named = (&occasion, &guest);
     let found = occasions::find_guest(&api.deps, &caller, wanted.tenant.as_ref(), named).await?;
@@ -286,7 +286,7 @@ pub(super) async fn post_guests(
     PathParam(id): PathParam<String>,
     QueryParams(wanted): QueryParams<TenantQuery>,
     body: RequestBody,
-) -> Answer<AddedGuestsView> {
+) -> JsonAnswer<AddedGuestsView> {
     let occasion = parse_occasion(&id)?;
     let is_csv = body
         .content_type()

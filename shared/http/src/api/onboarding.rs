@@ -5,7 +5,7 @@ use super::context::Api;
 #[cfg(test)]
 use super::problem_answers::{BadGateway, Conflict, Unprocessable};
 use super::provider_setup::{ConnectRequest, SetupAction, SetupAnswer, SetupCheck, SetupRequest};
-use super::request::{Answer, Asked, RequestBody};
+use super::request::{Asked, JsonAnswer, RequestBody};
 use crate::problem::HttpProblem;
 use crate::query::PathParam;
 use axum::Json;
@@ -78,7 +78,7 @@ pub(super) async fn post_connect(
     Asked(api, caller): Asked,
     PathParam(id): PathParam<String>,
     body: RequestBody,
-) -> Answer<ConnectView> {
+) -> JsonAnswer<ConnectView> {
     let wanted: ConnectRequest = body.parse_optional().await?;
     let (instance, done) = set_up_instance(&api, &caller, &id, SetupAction::Connect(wanted)).await?;
     Ok(Json(ConnectView {
@@ -104,7 +104,7 @@ pub(super) async fn post_connect(
 pub(super) async fn post_pairing(
     Asked(api, caller): Asked,
     PathParam(id): PathParam<String>,
-) -> Answer<PairingView> {
+) -> JsonAnswer<PairingView> {
     let (instance, done) = set_up_instance(&api, &caller, &id, SetupAction::Pair).await?;
     let shown = |code: &Secret| code.expose_secret().to_owned();
     let pairing = done.pairing.as_ref();
@@ -130,7 +130,7 @@ pub(super) async fn post_pairing(
 pub(super) async fn post_check(
     Asked(api, caller): Asked,
     PathParam(id): PathParam<String>,
-) -> Answer<SetupChecksView> {
+) -> JsonAnswer<SetupChecksView> {
     let (instance, done) = set_up_instance(&api, &caller, &id, SetupAction::Check).await?;
     Ok(Json(SetupChecksView {
         instance,

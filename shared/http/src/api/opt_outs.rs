@@ -3,7 +3,7 @@
 use super::error_mapping::list_problem;
 #[cfg(test)]
 use super::problem_answers::NotFound;
-use super::request::{Answer, Asked};
+use super::request::{Asked, JsonAnswer};
 use super::view::ListView;
 use crate::problem::HttpProblem;
 use crate::query::{QueryParams, parse_page_request};
@@ -87,7 +87,7 @@ impl From<OptOut> for OptOutView {
 pub(super) async fn get_opt_outs(
     Asked(api, caller): Asked,
     QueryParams(wanted): QueryParams<OptOutQuery>,
-) -> Answer<ListView<OptOutView>> {
+) -> JsonAnswer<ListView<OptOutView>> {
     let page = parse_page_request(wanted.limit, wanted.cursor)?;
     let found = list_opt_outs(&api.deps, &caller, &wanted.tenant, &page).await;
     match found.map_err(|error| list_problem(error, page.cursor.is_some()))? {

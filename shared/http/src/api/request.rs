@@ -1,4 +1,4 @@
-//! What handlers take of a request (the state with the caller, and the body), and what most of them answer.
+//! The parts of a request that handlers take, and the answer of most of them.
 
 use super::context::{Api, BODY_MAX};
 use crate::problem::HttpProblem;
@@ -14,7 +14,7 @@ use serde::de::DeserializeOwned;
 use std::convert::Infallible;
 
 /// The answer of most handlers: a value in JSON, or why there is none.
-pub(super) type Answer<T> = Result<Json<T>, HttpProblem>;
+pub(super) type JsonAnswer<T> = Result<Json<T>, HttpProblem>;
 
 /// The state of the API, and the caller of the request. Each handler behind a token takes them.
 pub(super) struct Asked(pub(super) Api, pub(super) Caller);

@@ -7,7 +7,7 @@ use super::messages::{parse_idempotency_key, parse_message_id};
 use super::outgoing_fields::OutgoingFields;
 #[cfg(test)]
 use super::problem_answers::{Conflict, Unprocessable};
-use super::request::{Answer, Asked, RequestBody};
+use super::request::{Asked, JsonAnswer, RequestBody};
 #[cfg(test)]
 use super::schema::OutgoingContentSchema;
 use super::view::{AcceptedView, ScheduledView};
@@ -133,7 +133,7 @@ fn merge_keys(
 pub(super) async fn delete_message(
     Asked(api, caller): Asked,
     PathParam(id): PathParam<String>,
-) -> Answer<ScheduledView> {
+) -> JsonAnswer<ScheduledView> {
     let deps = &api.deps;
     if let Ok(id) = ScheduledId::parse(&id) {
         return Ok(Json(deliver::cancel_scheduled(deps, &caller, &id).await?.into()));

@@ -2,7 +2,7 @@
 
 #[cfg(test)]
 use super::problem_answers::{Conflict, NotFound};
-use super::request::{Answer, Asked, RequestBody};
+use super::request::{Asked, JsonAnswer, RequestBody};
 use crate::problem::HttpProblem;
 use axum::http::StatusCode;
 use axum::{Extension, Json};
@@ -32,7 +32,7 @@ pub(super) struct SimulatedOutboxView {
     path = "/simulator/outbox",
     responses((status = 200, body = SimulatedOutboxView, description = "The messages"), NotFound)
 ))]
-pub(super) async fn list_simulated_outbox(Asked(api, caller): Asked) -> Answer<SimulatedOutboxView> {
+pub(super) async fn list_simulated_outbox(Asked(api, caller): Asked) -> JsonAnswer<SimulatedOutboxView> {
     let Some(outbox) = &api.options.simulator else {
         return Err(HttpProblem::not_found("nothing is simulated here"));
     };

@@ -2,7 +2,7 @@
 
 #[cfg(test)]
 use super::problem_answers::Conflict;
-use super::request::{Answer, Asked};
+use super::request::{Asked, JsonAnswer};
 use crate::problem::HttpProblem;
 use crate::query::{PathParam, QueryParams};
 use axum::Json;
@@ -96,7 +96,7 @@ pub(super) async fn delete_tenant(
     Asked(api, caller): Asked,
     PathParam(id): PathParam<String>,
     QueryParams(wanted): QueryParams<TenantRemovalQuery>,
-) -> Answer<TenantRemovalView> {
+) -> JsonAnswer<TenantRemovalView> {
     let tenant = TenantId::parse(&id).map_err(|_| RemovalError::NotFound)?;
     let options = RemovalOptions {
         force: wanted.force,

@@ -4,7 +4,7 @@ use super::PERMISSIONS;
 use super::error_mapping::list_problem;
 #[cfg(test)]
 use super::problem_answers::{Conflict, NotFound};
-use super::request::{Answer, Asked, RequestBody};
+use super::request::{Asked, JsonAnswer, RequestBody};
 use super::view::ListView;
 use crate::problem::HttpProblem;
 use crate::problem_code::ProblemCode;
@@ -161,7 +161,7 @@ pub(super) struct TokenListQuery {
 pub(super) async fn list_tokens(
     Asked(api, caller): Asked,
     QueryParams(wanted): QueryParams<TokenListQuery>,
-) -> Answer<ListView<TokenView>> {
+) -> JsonAnswer<ListView<TokenView>> {
     let page = parse_page_request(wanted.limit, wanted.cursor)?;
     let found = tokens::list_tokens(&api.deps, &caller, wanted.tenant.as_ref(), &page).await;
     let found = found.map_err(|error| list_problem(error, page.cursor.is_some()))?;

@@ -3,7 +3,7 @@
 use super::messages::parse_message_id;
 #[cfg(test)]
 use super::problem_answers::NotFound;
-use super::request::{Answer, Asked};
+use super::request::{Asked, JsonAnswer};
 use super::view::{EventView, MessageItem};
 use crate::problem::HttpProblem;
 use crate::query::QueryParams;
@@ -62,7 +62,7 @@ impl From<MessageTrace> for TraceView {
 pub(super) async fn get_trace(
     Asked(api, caller): Asked,
     QueryParams(wanted): QueryParams<TraceQuery>,
-) -> Answer<TraceView> {
+) -> JsonAnswer<TraceView> {
     let deps = &api.deps;
     if wanted.instance.is_some() && wanted.provider_message.is_none() {
         return Err(HttpProblem::bad_request(

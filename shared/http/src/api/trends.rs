@@ -2,7 +2,7 @@
 
 #[cfg(test)]
 use super::problem_answers::NotFound;
-use super::request::{Answer, Asked};
+use super::request::{Asked, JsonAnswer};
 use crate::problem::HttpProblem;
 use crate::query::QueryParams;
 use axum::Json;
@@ -161,7 +161,7 @@ fn check_range(name: &str, value: u32, most: u32) -> Result<u32, HttpProblem> {
 pub(super) async fn get_trends(
     Asked(api, caller): Asked,
     QueryParams(wanted): QueryParams<TrendQuery>,
-) -> Answer<TrendView> {
+) -> JsonAnswer<TrendView> {
     let hours_max = u32::try_from(SAMPLE_RETENTION.as_hours()).unwrap_or(HOURS);
     let request = TrendRequest {
         hours: check_range("hours", wanted.hours.unwrap_or(HOURS), hours_max)?,

@@ -2,7 +2,7 @@
 
 #[cfg(test)]
 use super::problem_answers::NotFound;
-use super::request::{Answer, Asked};
+use super::request::{Asked, JsonAnswer};
 use crate::problem::HttpProblem;
 use crate::query::QueryParams;
 use axum::Json;
@@ -148,7 +148,7 @@ impl From<UsageLine> for UsageItem {
 pub(super) async fn get_usage(
     Asked(api, caller): Asked,
     QueryParams(wanted): QueryParams<UsageQuery>,
-) -> Answer<UsageView> {
+) -> JsonAnswer<UsageView> {
     let until = wanted
         .until
         .unwrap_or_else(|| resolve_usage_day(api.deps.system().now()));

@@ -8,7 +8,7 @@ use super::context::Api;
 #[cfg(test)]
 use super::problem_answers::{Conflict, NotFound, Unprocessable};
 use super::queries::TenantQuery;
-use super::request::{Answer, Asked, RequestBody};
+use super::request::{Asked, JsonAnswer, RequestBody};
 use super::view::ListView;
 use crate::problem::HttpProblem;
 use crate::query::{PathParam, QueryParams};
@@ -95,7 +95,7 @@ struct SigningRotation {
 pub(super) async fn list_webhook_endpoints(
     Asked(api, caller): Asked,
     QueryParams(of): QueryParams<TenantQuery>,
-) -> Answer<ListView<EndpointView>> {
+) -> JsonAnswer<ListView<EndpointView>> {
     let found = webhooks::list_endpoints(&api.deps, &caller, of.tenant.as_ref()).await?;
     Ok(Json(ListView::from_items(
         found.into_iter().map(EndpointView::from),
@@ -142,7 +142,7 @@ pub(super) async fn get_webhook_endpoint(
     Asked(api, caller): Asked,
     PathParam(id): PathParam<String>,
     QueryParams(of): QueryParams<TenantQuery>,
-) -> Answer<EndpointView> {
+) -> JsonAnswer<EndpointView> {
     let found = webhooks::read_endpoint(&api.deps, &caller, of.tenant.as_ref(), &id).await?;
     Ok(Json(found.into()))
 }
@@ -163,7 +163,7 @@ pub(super) async fn put_webhook_endpoint(
     PathParam(id): PathParam<String>,
     QueryParams(of): QueryParams<TenantQuery>,
     body: RequestBody,
-) -> Answer<EndpointView> {
+) -> JsonAnswer<EndpointView> {
     let fields: EndpointFields = body.parse().await?;
     let tenant = webhooks::choose_endpoint_tenant(&api.deps, &caller, of.tenant.as_ref()).await?;
     let id = WebhookEndpointId::parse(&id).map_err(|_| WebhookError::NoEndpoint)?;
@@ -212,7 +212,7 @@ pub(super) async fn post_signing_rotation(
     PathParam(id): PathParam<String>,
     QueryParams(of): QueryParams<TenantQuery>,
     body: RequestBody,
-) -> Answer<EndpointSecretView> {
+) -> JsonAnswer<EndpointSecretView> {
     let asked: SigningRotation = body.parse_optional().await?;
     let overlap = match asked.overlap_seconds {
         None => SigningSalts::OVERLAP,

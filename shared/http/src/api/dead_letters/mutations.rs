@@ -2,7 +2,7 @@
 
 #[cfg(test)]
 use super::super::problem_answers::Conflict;
-use super::super::request::{Answer, Asked, RequestBody};
+use super::super::request::{Asked, JsonAnswer, RequestBody};
 use crate::problem::HttpProblem;
 use crate::query::{PathParam, QueryParams, parse_optional_body};
 use axum::Json;
@@ -234,7 +234,7 @@ pub(crate) struct PurgeView {
 pub(crate) async fn delete_dead_letters(
     Asked(api, caller): Asked,
     QueryParams(unwanted): QueryParams<PurgeQuery>,
-) -> Answer<PurgeView> {
+) -> JsonAnswer<PurgeView> {
     let filter = DeadLetterFilter {
         queue: unwanted.queue,
         reason: unwanted.reason,

@@ -2,7 +2,7 @@
 
 use super::super::error_mapping::list_problem;
 use super::super::queries::{TenantPageQuery, TenantQuery};
-use super::super::request::{Answer, Asked, RequestBody};
+use super::super::request::{Asked, JsonAnswer, RequestBody};
 use super::super::view::ListView;
 use crate::problem::HttpProblem;
 use crate::query::{PathParam, QueryParams, parse_page_request};
@@ -64,7 +64,7 @@ pub(in crate::api) async fn list_failed_events(
     Asked(api, caller): Asked,
     PathParam(id): PathParam<String>,
     QueryParams(wanted): QueryParams<TenantPageQuery>,
-) -> Answer<ListView<FailedEventView>> {
+) -> JsonAnswer<ListView<FailedEventView>> {
     let page = parse_page_request(wanted.limit, wanted.cursor)?;
     let of = (wanted.tenant.as_ref(), id.as_str());
     let found = webhooks::list_failed_events(&api.deps, &caller, of, &page).await;
@@ -105,7 +105,7 @@ pub(in crate::api) async fn post_failed_redrive(
     PathParam(id): PathParam<String>,
     QueryParams(of): QueryParams<TenantQuery>,
     body: RequestBody,
-) -> Answer<RedrivenView> {
+) -> JsonAnswer<RedrivenView> {
     let asked: RedriveChoice = body.parse_optional().await?;
     let choice = match asked.cursor.as_deref().map(str::parse::<EventCursor>) {
         None => FailedChoice::All,

@@ -3,7 +3,7 @@
 #[cfg(test)]
 use super::super::problem_answers::NotImplemented;
 use super::super::queries::TenantQuery;
-use super::super::request::{Answer, Asked, RequestBody};
+use super::super::request::{Asked, JsonAnswer, RequestBody};
 use super::view::EndpointView;
 use crate::problem::HttpProblem;
 use crate::query::{PathParam, QueryParams};
@@ -42,7 +42,7 @@ pub(in crate::api) async fn post_endpoint_test(
     Asked(api, caller): Asked,
     PathParam(id): PathParam<String>,
     QueryParams(of): QueryParams<TenantQuery>,
-) -> Answer<EndpointTestView> {
+) -> JsonAnswer<EndpointTestView> {
     let Some(posts) = &api.options.endpoint_posts else {
         return Err(HttpProblem::new(
             StatusCode::NOT_IMPLEMENTED,
@@ -84,7 +84,7 @@ pub(in crate::api) async fn post_replay(
     PathParam(id): PathParam<String>,
     QueryParams(of): QueryParams<TenantQuery>,
     body: RequestBody,
-) -> Answer<EndpointView> {
+) -> JsonAnswer<EndpointView> {
     let asked: ReplayRequest = body.parse_optional().await?;
     let of = of.tenant.as_ref();
     let found = webhooks::replay_events(&api.deps, &caller, of, &id, asked.since).await?;
