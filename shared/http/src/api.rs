@@ -35,6 +35,7 @@ mod knowledge_search;
 mod media;
 mod messages;
 mod metrics;
+mod metrics_page;
 mod notices;
 mod occasions;
 mod onboarding;
@@ -44,7 +45,9 @@ mod pieced_json;
 #[cfg(test)]
 pub(crate) mod problem_answers;
 mod provider_setup;
+mod public_status;
 mod queries;
+mod refused_tokens;
 mod request;
 #[cfg(test)]
 mod schema;
@@ -61,8 +64,7 @@ mod webhook_endpoints;
 mod whatsapp;
 
 pub use context::ApiOptions;
-pub use events::tickets::PushDesk;
-pub use metrics::{GaugeReading, MetricsPage};
+pub use metrics_page::{GaugeReading, MetricsPage};
 pub use provider_setup::{
     ConnectRequest, PhonePairing, ProviderSetup, SetupAction, SetupAnswer, SetupCheck, SetupError,
     SetupRequest,

@@ -19,14 +19,15 @@ mod keys;
 mod large_bodies;
 mod problem;
 mod problem_code;
+mod push_desk;
 mod query;
 mod token_limit;
 mod webhook;
 mod webhook_recording;
 
 pub use api::{
-    ApiOptions, ConnectRequest, GaugeReading, MetricsPage, PhonePairing, ProviderSetup, PushDesk,
-    SetupAction, SetupAnswer, SetupCheck, SetupError, SetupRequest, api_routes,
+    ApiOptions, ConnectRequest, GaugeReading, MetricsPage, PhonePairing, ProviderSetup, SetupAction,
+    SetupAnswer, SetupCheck, SetupError, SetupRequest, api_routes,
 };
 pub use background_beats::{BackgroundBeats, LoopBeat};
 pub use event_feed::EventFeed;
@@ -34,6 +35,7 @@ pub use extra_slashes::accept_extra_slashes;
 pub use health_probe::HealthProbe;
 pub use keys::Keys;
 pub use problem::HttpProblem;
+pub use push_desk::PushDesk;
 pub use recado_whatsapp::SimulatedOutbox;
 pub use recado_whatsapp::webhook::WebhookKeys;
 pub use token_limit::ClientAddress;

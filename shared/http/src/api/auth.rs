@@ -10,14 +10,12 @@ use axum::extract::{MatchedPath, Request, State};
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::Response;
-use recado_domain::Timestamp;
 use recado_domain::access::{
     Caller, ConsoleRequest, Permission, TOKEN_LENGTH_MIN, TokenRole, is_strong_token,
 };
 use recado_domain::secret::Secret;
 use recado_pipeline::tokens;
 use recado_pipeline::trace_span::TRACE_TARGET;
-use std::sync::{Mutex, PoisonError};
 use tracing::{Instrument, Span};
 
 /// Lets a request pass if its token's role has the permission that the route needs. The caller is added to the request. What only
@@ -158,37 +156,4 @@ pub(super) fn bearer_token(headers: &HeaderMap) -> Option<&str> {
         .ok()?
         .split_once(' ')?;
     scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
-}
-
-/// Time between two log lines about refused tokens, in milliseconds: a stranger must not be able to fill the log.
-const LOGGED_EVERY_MS: i64 = 10_000;
-
-/// The number of refused tokens, and the part of it that is not logged yet.
-#[derive(Debug, Default)]
-pub(super) struct RefusedTokens(Mutex<RefusalCounts>);
-
-#[derive(Debug, Default)]
-struct RefusalCounts {
-    total: u64,
-    unlogged: u64,
-    logged_at: Option<Timestamp>,
-}
-
-impl RefusedTokens {
-    /// Counts a refused token, and logs the number of those since the last line if that is long ago.
-    pub(super) fn note_refusal(&self, now: Timestamp) {
-        let mut counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        counts.total += 1;
-        counts.unlogged += 1;
-        let due = |at: Timestamp| now.as_millisecond() - at.as_millisecond() >= LOGGED_EVERY_MS;
-        if counts.logged_at.is_none_or(due) {
-            tracing::warn!(
-                refused = counts.unlogged,
-                total = counts.total,
-                "requests with a wrong token were refused"
-            );
-            counts.unlogged = 0;
-            counts.logged_at = Some(now);
-        }
-    }
 }

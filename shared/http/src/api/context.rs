@@ -1,13 +1,13 @@
 //! The state and the options that every handler of the API works with.
 
-use super::auth::RefusedTokens;
-use super::events::tickets::PushDesk;
-use super::metrics::{MetricsPage, ReadingCache};
+use super::metrics_page::{MetricsPage, ReadingCache};
 use super::provider_setup::ProviderSetup;
-use super::whatsapp::PublicStatusCache;
+use super::public_status::PublicStatusCache;
+use super::refused_tokens::RefusedTokens;
 use crate::event_feed::EventFeed;
 use crate::health_probe::HealthProbe;
 use crate::keys::Keys;
+use crate::push_desk::PushDesk;
 use recado_pipeline::Deps;
 use recado_pipeline::ports::{EndpointPosts, QueueDepths};
 use recado_whatsapp::SimulatedOutbox;

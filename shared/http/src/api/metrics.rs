@@ -1,6 +1,7 @@
 //! `GET /metrics`: the metrics of one machine, in the text format of Prometheus.
 
 use super::context::Api;
+use super::metrics_page::{GaugeReading, MetricsPage};
 #[cfg(test)]
 use super::problem_answers::NotFound;
 use super::request::Asked;
@@ -8,14 +9,12 @@ use crate::health_probe::run_with_timeout;
 use crate::problem::{self, HttpProblem};
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
-use futures::lock::Mutex;
 use recado_domain::Timestamp;
 use recado_domain::access::Scope;
 use recado_domain::dead_letter::QueueName;
-use recado_pipeline::installation_reading::{InstallationReading, read_installation};
-use recado_pipeline::ports::{PortResult, QueueDepth};
+use recado_pipeline::installation_reading::read_installation;
+use recado_pipeline::ports::PortResult;
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 /// The path of the metrics.
 pub(super) const METRICS_PATH: &str = "/metrics";
@@ -79,40 +78,3 @@ pub(super) async fn get_metrics(Asked(api, caller): Asked) -> Result<Response, H
     )
         .into_response())
 }
-
-/// All that is read of the store and the queues when the metrics are asked for.
-#[derive(Debug, Clone, PartialEq)]
-pub struct GaugeReading {
-    /// State of all instances.
-    pub installation: InstallationReading,
-    /// Depth of each queue.
-    pub queues: BTreeMap<QueueName, QueueDepth>,
-}
-
-/// The function that writes the metrics. It is given what was read, or `None` if the store could not be read.
-#[derive(Clone)]
-pub struct MetricsPage(Arc<WritePage>);
-
-type WritePage = dyn Fn(Option<&GaugeReading>) -> String + Send + Sync;
-
-impl MetricsPage {
-    /// Creates a page that `write` writes.
-    pub fn new(write: impl Fn(Option<&GaugeReading>) -> String + Send + Sync + 'static) -> Self {
-        Self(Arc::new(write))
-    }
-
-    /// Writes the page of what was read.
-    fn write(&self, reading: Option<&GaugeReading>) -> String {
-        (self.0)(reading)
-    }
-}
-
-impl std::fmt::Debug for MetricsPage {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("MetricsPage")
-    }
-}
-
-/// The last reading, with its time; `None` in it: the store could not be read.
-#[derive(Debug, Default)]
-pub(super) struct ReadingCache(pub(super) Mutex<Option<(Timestamp, Option<GaugeReading>)>>);

@@ -8,6 +8,7 @@ use super::health::health_status_code;
 use super::pieced_json::PiecedJson;
 #[cfg(test)]
 use super::problem_answers::NotFound;
+use super::public_status::StatusView;
 use super::queries::InstanceQuery;
 use crate::problem::HttpProblem;
 use crate::query::QueryParams;
@@ -26,7 +27,6 @@ use recado_pipeline::health::{
 use recado_pipeline::ports::QueueDepth;
 use serde::Serialize;
 use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
 
 /// Returns the status as an HTTP code. 503 is sent only for one instance, or for an installation of one tenant: where
 /// several tenants share it, one tenant's backlog must not make a load balancer remove what the others use.
@@ -239,37 +239,4 @@ async fn get_public_status(api: &Api) -> HealthAnswer {
     };
     let status = shared_status_code(view.status, view.shared);
     Ok((status, PiecedJson(WhatsappHealthAnswer::Status(view))))
-}
-
-/// Time for which requests without a token get the same cached status, in milliseconds: strangers must not be able to
-/// load the store.
-const STATUS_KEPT_MS: i64 = 10_000;
-
-/// The status that was last computed for a request without a token, with its time.
-#[derive(Debug, Default)]
-pub(super) struct PublicStatusCache(Mutex<Option<StatusView>>);
-
-impl PublicStatusCache {
-    /// Returns the status if it is not too old.
-    pub(super) fn get_if_fresh(&self, now: Timestamp) -> Option<StatusView> {
-        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.filter(|view| now.as_millisecond() - view.timestamp.as_millisecond() < STATUS_KEPT_MS)
-    }
-
-    /// Keeps the status for the next requests.
-    pub(super) fn store_status(&self, view: StatusView) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(view);
-    }
-}
-
-/// The status that anybody may read.
-#[derive(Debug, Clone, Copy, Serialize)]
-#[cfg_attr(test, derive(utoipa::ToSchema))]
-#[serde(deny_unknown_fields)]
-pub(super) struct StatusView {
-    pub(super) status: HealthStatus,
-    pub(super) timestamp: Timestamp,
-    #[serde(skip)]
-    #[cfg_attr(test, schema(ignore))]
-    pub(super) shared: bool,
 }

@@ -6,13 +6,8 @@ use crate::api::request::Asked;
 use crate::problem::HttpProblem;
 use axum::Json;
 use axum::http::StatusCode;
-use futures::future::BoxFuture;
 use recado_domain::Timestamp;
-use recado_domain::ids::TenantId;
-use recado_pipeline::ports::{PortResult, PushTicket};
 use serde::Serialize;
-use std::fmt;
-use std::sync::Arc;
 
 /// A ticket of a push connection.
 #[derive(Debug, Serialize)]
@@ -57,46 +52,4 @@ pub(in crate::api) async fn post_push_ticket(
             connection_seconds: ticket.connection_time.as_secs(),
         }),
     ))
-}
-
-/// The part of the program that makes tickets of push connections.
-#[derive(Clone)]
-pub struct PushDesk {
-    url: Arc<str>,
-    make_ticket: Arc<MakeTicket>,
-}
-
-type MakeTicket = dyn Fn(Option<TenantId>) -> MadeTicket + Send + Sync;
-
-type MadeTicket = BoxFuture<'static, PortResult<PushTicket>>;
-
-impl PushDesk {
-    /// Creates it with the URL of the WebSocket API. `make_ticket` makes a ticket of a tenant, or (`None`) of the installation.
-    pub fn new(
-        url: &str,
-        make_ticket: impl Fn(Option<TenantId>) -> MadeTicket + Send + Sync + 'static,
-    ) -> Self {
-        Self {
-            url: url.into(),
-            make_ticket: Arc::new(make_ticket),
-        }
-    }
-
-    /// Returns the URL that opens a connection with a ticket.
-    fn write_connection_url(&self, ticket: &PushTicket) -> String {
-        format!("{}?ticket={}", self.url, ticket.text.expose_secret())
-    }
-
-    /// Makes a ticket of a tenant, or (`None`) of the installation.
-    async fn make_ticket(&self, tenant: Option<TenantId>) -> PortResult<PushTicket> {
-        (self.make_ticket)(tenant).await
-    }
-}
-
-impl fmt::Debug for PushDesk {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("PushDesk")
-            .field("url", &self.url)
-            .finish_non_exhaustive()
-    }
 }
