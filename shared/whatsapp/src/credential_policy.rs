@@ -9,6 +9,7 @@ use recado_domain::network_address::{is_forbidden_address, is_local_or_private};
 use recado_domain::provider::Provider;
 use recado_http_client::{HostReach, judge_url, url_origin};
 use reqwest::Url;
+use std::fmt::Display;
 use std::net::IpAddr;
 
 /// Returns the reference to an instance's key or token: the instance's own, or else its provider's variable. `None` if
@@ -32,6 +33,11 @@ pub fn normalize(mut instance: Instance) -> Result<Instance, ConfigError> {
     Ok(instance)
 }
 
+fn refuse(instance: &Instance, why: impl Display) -> Result<(), ConfigError> {
+    let of = format_args!("instance `{}`", instance.id);
+    Err(ConfigError::of(of, why))
+}
+
 /// Checks that Meta's webhooks and requests can name the instance: they know it by the number's id alone.
 fn check_external_id(instance: &Instance) -> Result<(), ConfigError> {
     let is_number = |id: &ExternalId| id.as_str().bytes().all(|byte| byte.is_ascii_digit());
@@ -39,10 +45,10 @@ fn check_external_id(instance: &Instance) -> Result<(), ConfigError> {
     {
         return Ok(());
     }
-    Err(ConfigError::InvalidValue {
-        of: format!("instance `{}`", instance.id),
-        what: "external_id must be Meta's phone_number_id, a number (WhatsApp Manager, API setup)",
-    })
+    refuse(
+        instance,
+        "external_id must be Meta's phone_number_id, a number (WhatsApp Manager, API setup)",
+    )
 }
 
 /// Checks an instance's credential and base URL, without the installation's settings.
@@ -52,17 +58,12 @@ pub fn check_credential_and_url(instance: &Instance) -> Result<(), ConfigError> 
     {
         let own = credential_variable(instance.provider);
         let tenants = CredentialRef::describe_allowed_for(&instance.tenant);
-        return Err(ConfigError::ForeignCredential {
-            instance: instance.id.clone(),
-            allowed: own.map_or(tenants.clone(), |own| format!("`env:{own}`, {tenants}")),
-        });
+        let allowed = own.map_or(tenants.clone(), |own| format!("`env:{own}`, {tenants}"));
+        return refuse(instance, format_args!("its credential must be {allowed}"));
     }
     check_app_secret(instance)?;
     match instance.base_url.as_deref().map(parse_base_url) {
-        Some(Err(why)) => Err(ConfigError::BaseUrl {
-            instance: instance.id.clone(),
-            why,
-        }),
+        Some(Err(why)) => refuse(instance, format_args!("base_url {why}")),
         _ => Ok(()),
     }
 }
@@ -70,15 +71,12 @@ pub fn check_credential_and_url(instance: &Instance) -> Result<(), ConfigError> 
 /// Checks that the instance may have an app of its own, and may use the app's secret.
 fn check_app_secret(instance: &Instance) -> Result<(), ConfigError> {
     match &instance.app_secret {
-        Some(_) if instance.provider != Provider::Meta => Err(ConfigError::InvalidValue {
-            of: format!("instance `{}`", instance.id),
-            what: "app_secret is for instances of Meta's Cloud API",
-        }),
+        Some(_) if instance.provider != Provider::Meta => {
+            refuse(instance, "app_secret is for instances of Meta's Cloud API")
+        }
         Some(reference) if !reference.names_app_secret_of(&instance.tenant) => {
-            Err(ConfigError::ForeignCredential {
-                instance: instance.id.clone(),
-                allowed: CredentialRef::describe_allowed_app_secret(&instance.tenant),
-            })
+            let allowed = CredentialRef::describe_allowed_app_secret(&instance.tenant);
+            refuse(instance, format_args!("its credential must be {allowed}"))
         }
         _ => Ok(()),
     }
@@ -101,11 +99,12 @@ pub(crate) fn check_with_installation(
     let named = instance.credential.as_ref();
     let installations = named.is_none_or(|named| *named == CredentialRef::Env(own.to_owned()));
     if installations && !uses_installation_host(instance, config) {
-        return Err(ConfigError::KeyForForeignHost {
-            instance: instance.id.clone(),
-            setting,
-            allowed: CredentialRef::describe_allowed_for(&instance.tenant),
-        });
+        let allowed = CredentialRef::describe_allowed_for(&instance.tenant);
+        let why = format_args!(
+            "its base_url is not the installation's own ({setting}), so the installation's key is not sent there: it \
+             needs a `credential` of its own, {allowed}"
+        );
+        return refuse(instance, why);
     }
     Ok(())
 }
@@ -132,10 +131,10 @@ fn check_named_host(instance: &Instance, config: &ProviderConfig) -> Result<(), 
     if find_host_reach(instance, config) == HostReach::Private || is_public() {
         return Ok(());
     }
-    Err(ConfigError::BaseUrl {
-        instance: instance.id.clone(),
-        why: "must be https to a public host, or to one of RECADO_ONBOARDING_HOSTS: a token of the tenant named it",
-    })
+    refuse(
+        instance,
+        "base_url must be https to a public host, or to one of RECADO_ONBOARDING_HOSTS: a token of the tenant named it",
+    )
 }
 
 /// Returns `true` if the installation lists the host of the instance's base URL (`RECADO_ONBOARDING_HOSTS`).

@@ -1,6 +1,6 @@
 //! The setting that says when the agent answers again in a conversation that people took over.
 
-use super::{ConfigError, Instance};
+use super::Instance;
 use serde::{Deserialize, Serialize};
 
 /// Longest time after which the agent may come back: 30 days.
@@ -31,13 +31,10 @@ impl AgentReturn {
 
 impl Instance {
     /// Checks the time after which the agent comes back.
-    pub(super) fn check_agent_return(&self) -> Result<(), ConfigError> {
+    pub(super) fn check_agent_return(&self) -> Result<(), &'static str> {
         match self.agent_returns {
             AgentReturn::AfterMinutes(minutes) if !(1..=MINUTES_MAX).contains(&minutes) => {
-                Err(ConfigError::InvalidValue {
-                    of: format!("instance `{}`", self.id),
-                    what: "agent_returns: after_minutes must be between 1 and 43200 (30 days)",
-                })
+                Err("agent_returns: after_minutes must be between 1 and 43200 (30 days)")
             }
             _ => Ok(()),
         }

@@ -1,6 +1,6 @@
 //! The configuration of alerts: the thresholds, and the destinations that are told.
 
-use super::{ConfigDocument, ConfigError, CredentialRef};
+use super::{ConfigDocument, ConfigError, CredentialRef, EntryRef};
 use crate::alert::{Alert, AlertKind, AlertSeverity};
 use crate::content::MessageTemplate;
 use crate::ids::{InstanceId, TenantId};
@@ -201,18 +201,14 @@ impl AlertDestination {
 
     fn validate_destination(&self, all: &ConfigDocument) -> Result<(), ConfigError> {
         let of = format!("alerts: destination `{}`", self.id);
-        let refuse = |what| Err(ConfigError::InvalidValue { of: of.clone(), what });
+        let refuse = |what| Err(ConfigError::of(&of, what));
         let fine = |c: char| c.is_ascii_alphanumeric() || c == '-';
         if self.id.is_empty() || self.id.len() > 50 || !self.id.chars().all(fine) {
             return refuse("its id must be 1 to 50 letters, digits and `-`");
         }
         let known = |tenant: &TenantId| all.tenants.iter().any(|known| known.id == *tenant);
         if let Some(tenant) = self.tenant.as_ref().filter(|tenant| !known(tenant)) {
-            return Err(ConfigError::MissingReference {
-                from: of,
-                kind: "tenant",
-                id: tenant.to_string(),
-            });
+            return Err(ConfigError::missing(of, &EntryRef::Tenant(tenant.clone())));
         }
         let problem = match self.channel() {
             None => Some("exactly one of webhook, whatsapp and email must be set"),
@@ -220,11 +216,8 @@ impl AlertDestination {
             Some(DestinationChannel::Email(email)) => email.find_problem(),
             Some(DestinationChannel::WhatsApp(whatsapp)) => {
                 if !all.instances.iter().any(|known| known.id == whatsapp.instance) {
-                    return Err(ConfigError::MissingReference {
-                        from: of,
-                        kind: "instance",
-                        id: whatsapp.instance.to_string(),
-                    });
+                    let instance = EntryRef::Instance(whatsapp.instance.clone());
+                    return Err(ConfigError::missing(of, &instance));
                 }
                 let digits = whatsapp.to.chars().filter(char::is_ascii_digit).count();
                 (!(8..=15).contains(&digits)).then_some("`to` must be a phone number with its country code")
@@ -325,10 +318,7 @@ impl AlertConfig {
 
     /// Checks the values, and the references to tenants and instances of `all`.
     pub(super) fn validate_alerts(&self, all: &ConfigDocument) -> Result<(), ConfigError> {
-        let refuse = |what| {
-            let of = "alerts".to_owned();
-            Err(ConfigError::InvalidValue { of, what })
-        };
+        let refuse = |what| Err(ConfigError::of("alerts", what));
         if !(0.0..=1000.0).contains(&self.rate_per_second) {
             return refuse("rate_per_second must be between 0 and 1000");
         }
@@ -356,10 +346,7 @@ impl AlertConfig {
         let mut seen = BTreeSet::new();
         for destination in &self.destinations {
             if !seen.insert(&destination.id) {
-                return Err(ConfigError::DuplicateId {
-                    kind: "destination",
-                    id: destination.id.clone(),
-                });
+                return Err(ConfigError::declared_twice("destination", &destination.id));
             }
             destination.validate_destination(all)?;
         }

@@ -1,5 +1,6 @@
 //! The calendars in which agents book appointments: what a tenant configures.
 
+use super::check::check_tenant_exists;
 use super::{ConfigError, CredentialRef, Tenant};
 use crate::calendar::{BookingRules, BookingRulesError, Reminder, ReminderError, check_reminders};
 use crate::ids::{CalendarId, TenantId};
@@ -155,17 +156,10 @@ pub(super) fn check_calendars(
     tenants: &BTreeSet<&TenantId>,
 ) -> Result<(), ConfigError> {
     for calendar in calendars {
-        if !tenants.contains(&calendar.tenant) {
-            return Err(ConfigError::MissingReference {
-                from: format!("calendar `{}`", calendar.id),
-                kind: "tenant",
-                id: calendar.tenant.to_string(),
-            });
-        }
-        calendar.check_calendar().map_err(|why| ConfigError::Calendar {
-            calendar: calendar.id.clone(),
-            why,
-        })?;
+        let of = format!("calendar `{}`", calendar.id);
+        check_tenant_exists(&of, &calendar.tenant, tenants)?;
+        let checked = calendar.check_calendar();
+        checked.map_err(|why| ConfigError::of(of, why))?;
     }
     Ok(())
 }

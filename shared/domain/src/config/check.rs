@@ -3,16 +3,18 @@
 use super::calendars::check_calendars;
 use super::credential::check_shared_variables;
 use super::{
-    Agent, ConfigDocument, ConfigError, Instance, REPLY_DELAY_MAX, RESERVED_INSTANCE, RESTART_DRAFTS_MAX,
-    Tenant,
+    Agent, ConfigDocument, ConfigError, EntryRef, Instance, REPLY_DELAY_MAX, RESERVED_INSTANCE,
+    RESTART_DRAFTS_MAX, Tenant,
 };
 use crate::access_list::{ACCESS_BYTES_MAX, ACCESS_ENTRIES_MAX, AccessList, DOCUMENT_ACCESS_BYTES_MAX};
+use crate::budget::MonthlyBudget;
 use crate::hours::OpeningHours;
 use crate::ids::{AgentId, TenantId, ToolId};
 use crate::signature::Signature;
 use crate::tools::{Tool, check_agent_tools, check_tools};
 use jiff::tz::TimeZone;
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Display;
 
 /// Greatest number of senders of e-mails of one tenant.
 const EMAIL_SENDERS_MAX: usize = 10;
@@ -23,20 +25,20 @@ impl ConfigDocument {
     /// Checks the document together with `known`, which is everything configured so far. Checked are references,
     /// duplicates and ranges.
     pub fn validate_against(&self, known: &ConfigDocument) -> Result<(), ConfigError> {
-        check_unique_ids("tenant", self.tenants.iter().map(|t| t.id.as_str()))?;
-        check_unique_ids("calendar", self.calendars.iter().map(|c| c.id.as_str()))?;
-        check_unique_ids("tool", self.tools.iter().map(|t| t.id.as_str()))?;
-        check_unique_ids("agent", self.agents.iter().map(|a| a.id.as_str()))?;
-        check_unique_ids("instance", self.instances.iter().map(|i| i.id.as_str()))?;
+        let mut named = BTreeSet::new();
+        for name in self.list_entry_names() {
+            if let Some(twice) = named.replace(name) {
+                return Err(ConfigError::declared_twice(twice.kind_word(), twice.id_text()));
+            }
+        }
         let merged = known.with_changes(self);
         let tenants: BTreeSet<&TenantId> = merged.tenants.iter().map(|t| &t.id).collect();
         let agents: BTreeMap<&AgentId, &Agent> = merged.agents.iter().map(|a| (&a.id, a)).collect();
         for tenant in &merged.tenants {
             if TimeZone::get(&tenant.time_zone).is_err() {
-                return Err(ConfigError::UnknownTimeZone {
-                    tenant: tenant.id.clone(),
-                    zone: tenant.time_zone.clone(),
-                });
+                let zone = &tenant.time_zone;
+                let why = format!("`{zone}` is not an IANA time zone, such as America/Sao_Paulo");
+                return Err(tenant.refuse(why));
             }
         }
         check_calendars(&merged.calendars, &tenants)?;
@@ -49,30 +51,24 @@ impl ConfigDocument {
         check_shared_variables(&merged, merged.tenants.iter().map(|tenant| &tenant.id))?;
         // Only of the document itself: what is stored already must not stand in the way of another change.
         for tenant in &self.tenants {
-            tenant.check_retention()?;
+            tenant.check_retention().map_err(|why| tenant.refuse(why))?;
             tenant.check_deliveries()?;
             tenant.check_webhooks()?;
-            if let Some(budget) = &tenant.budget {
-                budget.check_budget().map_err(|what| ConfigError::InvalidValue {
-                    of: format!("tenant `{}`", tenant.id),
-                    what,
-                })?;
-            }
+            let checked = tenant.budget.as_ref().map_or(Ok(()), MonthlyBudget::check_budget);
+            checked.map_err(|why| tenant.refuse(why))?;
         }
         for agent in &self.agents {
             agent.check_prompt()?;
         }
         for instance in &self.instances {
             instance.check_opening_hours()?;
-            instance.check_access()?;
+            instance.check_access().map_err(|why| instance.refuse(why))?;
         }
         self.check_access_bytes()?;
         check_instances(&merged.instances, &tenants, &agents)?;
         if let Some(prices) = &self.prices {
-            prices.check_prices().map_err(|what| ConfigError::InvalidValue {
-                of: "prices".to_owned(),
-                what,
-            })?;
+            let checked = prices.check_prices();
+            checked.map_err(|why| ConfigError::of("prices", why))?;
         }
         match &merged.alerts {
             Some(alerts) => alerts.validate_alerts(&merged),
@@ -86,57 +82,44 @@ impl ConfigDocument {
         if bytes <= DOCUMENT_ACCESS_BYTES_MAX {
             return Ok(());
         }
-        Err(ConfigError::AccessListsTooLong {
-            bytes,
-            max: DOCUMENT_ACCESS_BYTES_MAX,
-        })
+        Err(ConfigError::new(format!(
+            "the access lists of this document hold {bytes} bytes together; apply at most {DOCUMENT_ACCESS_BYTES_MAX} at \
+             once, in several documents"
+        )))
     }
 }
 
 impl Tenant {
-    fn check_retention(&self) -> Result<(), ConfigError> {
+    fn refuse(&self, why: impl Display) -> ConfigError {
+        ConfigError::of(format_args!("tenant `{}`", self.id), why)
+    }
+
+    fn check_retention(&self) -> Result<(), &'static str> {
         let kept = self.retention;
         if kept.conversations.is_some_and(|period| period < kept.messages) {
-            return Err(ConfigError::InvalidValue {
-                of: format!("tenant `{}`", self.id),
-                what: "retention.conversations must not be shorter than retention.messages",
-            });
+            return Err("retention.conversations must not be shorter than retention.messages");
         }
         if kept.media.is_some_and(|period| period > kept.messages) {
-            return Err(ConfigError::InvalidValue {
-                of: format!("tenant `{}`", self.id),
-                what: "retention.media must not be longer than retention.messages",
-            });
+            return Err("retention.media must not be longer than retention.messages");
         }
         Ok(())
     }
-}
 
-impl Tenant {
     /// Checks the rules for deliveries and the senders of e-mails.
     fn check_deliveries(&self) -> Result<(), ConfigError> {
-        let of = || format!("tenant `{}`", self.id);
-        if let Err(why) = self.deliveries.check_delivery_rules() {
-            return Err(ConfigError::Delivery {
-                of: of(),
-                why: why.to_string(),
-            });
-        }
+        let rules = self.deliveries.check_delivery_rules();
+        rules.map_err(|why| self.refuse(why))?;
         if self.email_senders.len() > EMAIL_SENDERS_MAX {
-            let what = "email_senders holds at most 10 senders";
-            return Err(ConfigError::InvalidValue { of: of(), what });
+            return Err(self.refuse("email_senders holds at most 10 senders"));
         }
         check_unique_ids(
             "e-mail sender",
             self.email_senders.iter().map(|sender| sender.id.as_str()),
         )?;
         for sender in &self.email_senders {
-            sender
-                .check_sender(&self.id)
-                .map_err(|why| ConfigError::Delivery {
-                    of: format!("e-mail sender `{}` of {}", sender.id, of()),
-                    why: why.to_string(),
-                })?;
+            let of = format_args!("e-mail sender `{}` of tenant `{}`", sender.id, self.id);
+            let checked = sender.check_sender(&self.id);
+            checked.map_err(|why| ConfigError::of(of, why))?;
         }
         Ok(())
     }
@@ -147,17 +130,15 @@ impl Agent {
         if self.http.is_some() || !self.system_prompt.is_empty() {
             return Ok(());
         }
-        Err(ConfigError::InvalidValue {
-            of: format!("agent `{}`", self.id),
-            what: "system_prompt must not be empty",
-        })
+        let of = format_args!("agent `{}`", self.id);
+        Err(ConfigError::of(of, "system_prompt must not be empty"))
     }
 
     fn validate_agent(&self, tenants: &BTreeSet<&TenantId>) -> Result<(), ConfigError> {
         let of = format!("agent `{}`", self.id);
         check_tenant_exists(&of, &self.tenant, tenants)?;
         let checked = self.check_http_agent().and_then(|()| self.check_answering());
-        checked.map_err(|what| ConfigError::InvalidValue { of, what })?;
+        checked.map_err(|why| ConfigError::of(of, why))?;
         self.check_steps()
     }
 
@@ -203,39 +184,34 @@ impl Agent {
 }
 
 impl Instance {
-    fn check_opening_hours(&self) -> Result<(), ConfigError> {
-        let checked = self
-            .opening_hours
-            .as_ref()
-            .map_or(Ok(()), OpeningHours::check_hours);
-        checked.map_err(|why| ConfigError::OpeningHours {
-            instance: self.id.clone(),
-            why,
-        })
+    fn refuse(&self, why: impl Display) -> ConfigError {
+        ConfigError::of(format_args!("instance `{}`", self.id), why)
     }
 
-    fn check_access(&self) -> Result<(), ConfigError> {
+    fn check_opening_hours(&self) -> Result<(), ConfigError> {
+        let hours = self.opening_hours.as_ref();
+        let checked = hours.map_or(Ok(()), OpeningHours::check_hours);
+        checked.map_err(|why| self.refuse(format_args!("opening_hours: {why}")))
+    }
+
+    fn check_access(&self) -> Result<(), &'static str> {
         let fits = self.access.count_entries() <= ACCESS_ENTRIES_MAX
             && self.access.count_bytes() <= ACCESS_BYTES_MAX;
-        fits.then_some(()).ok_or_else(|| ConfigError::InvalidValue {
-            of: format!("instance `{}`", self.id),
-            what: "access holds at most 10000 entries, blocked and allowed ones together, of 250000 bytes",
-        })
+        let why = "access holds at most 10000 entries, blocked and allowed ones together, of 250000 bytes";
+        fits.then_some(()).ok_or(why)
     }
 
-    fn check_replies(&self, of: &str) -> Result<(), ConfigError> {
+    fn check_replies(&self) -> Result<(), &'static str> {
         let delay = self.reply_delay_seconds.unwrap_or_default();
         let is_signed_well = self
             .people_signature
             .as_ref()
             .is_none_or(Signature::is_valid_signature);
-        let what = match ((0.0..=REPLY_DELAY_MAX).contains(&delay), is_signed_well) {
-            (true, true) => return Ok(()),
-            (false, _) => "reply_delay_seconds must be between 0 and 10",
-            (true, false) => INVALID_SIGNATURE,
-        };
-        let of = of.to_owned();
-        Err(ConfigError::InvalidValue { of, what })
+        match ((0.0..=REPLY_DELAY_MAX).contains(&delay), is_signed_well) {
+            (true, true) => Ok(()),
+            (false, _) => Err("reply_delay_seconds must be between 0 and 10"),
+            (true, false) => Err(INVALID_SIGNATURE),
+        }
     }
 
     fn validate_instance(
@@ -245,62 +221,41 @@ impl Instance {
     ) -> Result<(), ConfigError> {
         let of = format!("instance `{}`", self.id);
         if self.id.as_str() == RESERVED_INSTANCE {
-            return Err(ConfigError::InvalidValue {
-                of,
-                what: "this id is kept for the health check",
-            });
+            return Err(ConfigError::of(of, "this id is kept for the health check"));
         }
         check_tenant_exists(&of, &self.tenant, tenants)?;
-        let missing = || ConfigError::MissingReference {
-            from: of.clone(),
-            kind: "agent",
-            id: self.agent.to_string(),
+        let Some(agent) = agents.get(&self.agent) else {
+            return Err(ConfigError::missing(of, &EntryRef::Agent(self.agent.clone())));
         };
-        let agent = agents.get(&self.agent).ok_or_else(missing)?;
         if agent.tenant != self.tenant {
-            return Err(ConfigError::ForeignAgent {
-                instance: self.id.clone(),
-                tenant: self.tenant.clone(),
-                agent: self.agent.clone(),
-            });
+            let (tenant, agent) = (&self.tenant, &self.agent);
+            return Err(ConfigError::new(format!(
+                "{of} belongs to tenant `{tenant}`, its agent `{agent}` to another"
+            )));
         }
-        self.check_debounce(&of)?;
+        self.check_values().map_err(|why| ConfigError::of(of, why))
+    }
+
+    /// Checks the values that refer to nothing. `Err`: what must be otherwise.
+    fn check_values(&self) -> Result<(), &'static str> {
+        self.check_debounce()?;
         self.check_agent_return()?;
-        if self
-            .portfolio
-            .as_ref()
-            .is_some_and(|one| one.people_per_day == Some(0))
-        {
-            return Err(ConfigError::InvalidValue {
-                of: format!("instance `{}`", self.id),
-                what: "portfolio.people_per_day must be at least 1",
-            });
+        let portfolio = self.portfolio.as_ref();
+        if portfolio.is_some_and(|one| one.people_per_day == Some(0)) {
+            return Err("portfolio.people_per_day must be at least 1");
         }
-        let rate_fine = [self.rate, self.pair_rate]
-            .into_iter()
-            .flatten()
-            .all(|rate| rate.per_second > 0.0 && rate.per_second <= 1000.0 && rate.burst >= 1);
-        self.check_replies(&of)?;
-        match (rate_fine, self.api_version) {
-            (false, _) => Err(ConfigError::InvalidValue {
-                of,
-                what: "rate and pair_rate need per_second above 0 (at most 1000) and burst of at least 1",
-            }),
-            (_, 1 | 2) => Ok(()),
-            _ => Err(ConfigError::InvalidValue {
-                of,
-                what: "api_version must be 1 or 2",
-            }),
+        self.check_replies()?;
+        let mut rates = [self.rate, self.pair_rate].into_iter().flatten();
+        if !rates.all(|rate| rate.per_second > 0.0 && rate.per_second <= 1000.0 && rate.burst >= 1) {
+            return Err("rate and pair_rate need per_second above 0 (at most 1000) and burst of at least 1");
+        }
+        match self.api_version {
+            1 | 2 => Ok(()),
+            _ => Err("api_version must be 1 or 2"),
         }
     }
 
-    fn check_debounce(&self, of: &str) -> Result<(), ConfigError> {
-        let refuse = |what| {
-            Err(ConfigError::InvalidValue {
-                of: of.to_owned(),
-                what,
-            })
-        };
+    fn check_debounce(&self) -> Result<(), &'static str> {
         let (fixed, short, long) = (
             self.debounce_seconds,
             self.debounce_short_seconds,
@@ -308,23 +263,23 @@ impl Instance {
         );
         let mut all = [fixed, short, long].into_iter().flatten();
         if !all.all(|seconds| (0.0..=300.0).contains(&seconds)) {
-            return refuse(
+            return Err(
                 "debounce_seconds, debounce_short_seconds and debounce_long_seconds must be between 0 and 300",
             );
         }
         if fixed.is_some() && (short.is_some() || long.is_some()) {
-            return refuse(
+            return Err(
                 "debounce_seconds is the same after every message: it goes without debounce_short_seconds and debounce_long_seconds",
             );
         }
         if short.zip(long).is_some_and(|(short, long)| short > long) {
-            return refuse("debounce_short_seconds must not be above debounce_long_seconds");
+            return Err("debounce_short_seconds must not be above debounce_long_seconds");
         }
         if self
             .restart_drafts
             .is_some_and(|drafts| drafts > RESTART_DRAFTS_MAX)
         {
-            return refuse("restart_drafts must be between 0 and 5");
+            return Err("restart_drafts must be between 0 and 5");
         }
         Ok(())
     }
@@ -341,25 +296,25 @@ fn check_instances(
         instance.validate_instance(tenants, agents)?;
         let key = (instance.provider, instance.resolve_external_id());
         if let Some(first) = externals.insert(key, instance) {
-            return Err(ConfigError::SameExternal {
-                first: first.id.clone(),
-                second: instance.id.clone(),
-                provider: instance.provider,
-            });
+            let (first, second, provider) = (&first.id, &instance.id, instance.provider);
+            return Err(ConfigError::new(format!(
+                "instances `{first}` and `{second}` are the same {provider} instance"
+            )));
         }
     }
     Ok(())
 }
 
-fn check_tenant_exists(from: &str, id: &TenantId, tenants: &BTreeSet<&TenantId>) -> Result<(), ConfigError> {
+/// Checks that the tenant to which a part of a document refers is there.
+pub(super) fn check_tenant_exists(
+    from: &str,
+    id: &TenantId,
+    tenants: &BTreeSet<&TenantId>,
+) -> Result<(), ConfigError> {
     if tenants.contains(id) {
         return Ok(());
     }
-    Err(ConfigError::MissingReference {
-        from: from.to_owned(),
-        kind: "tenant",
-        id: id.to_string(),
-    })
+    Err(ConfigError::missing(from, &EntryRef::Tenant(id.clone())))
 }
 
 pub(super) fn check_unique_ids<'a>(
@@ -369,10 +324,7 @@ pub(super) fn check_unique_ids<'a>(
     let mut seen = BTreeSet::new();
     for id in ids {
         if !seen.insert(id) {
-            return Err(ConfigError::DuplicateId {
-                kind,
-                id: id.to_owned(),
-            });
+            return Err(ConfigError::declared_twice(kind, id));
         }
     }
     Ok(())

@@ -22,7 +22,9 @@ impl TryFrom<String> for CredentialRef {
             Some(("env", name)) if !name.is_empty() => Ok(Self::Env(name.to_owned())),
             Some(("ssm", name)) if !name.is_empty() => Ok(Self::Ssm(name.to_owned())),
             // The text may be a secret pasted by mistake, so the error does not repeat the text.
-            _ => Err(ConfigError::Credential),
+            _ => Err(ConfigError::new(
+                "a credential must be a reference, `env:NAME` or `ssm:/path/name`, never the secret itself",
+            )),
         }
     }
 }
@@ -152,31 +154,21 @@ pub(super) fn check_shared_variables<'a>(
         let mut references = instance.credential.iter().chain(&instance.app_secret);
         references.any(is_shared)
     };
+    let refuse = |of: String| Err(ConfigError::of(of, SHARED_VARIABLE));
     let names_shared = |calendar: &&Calendar| calendar.credential().is_some_and(is_shared);
     if let Some(calendar) = all.calendars.iter().find(names_shared) {
-        return Err(ConfigError::InvalidValue {
-            of: format!("calendar `{}`", calendar.id),
-            what: SHARED_VARIABLE,
-        });
+        return refuse(format!("calendar `{}`", calendar.id));
     }
     let names_shared = |tool: &&Tool| tool.credential().is_some_and(is_shared);
     if let Some(tool) = all.tools.iter().find(names_shared) {
-        return Err(ConfigError::InvalidValue {
-            of: format!("tool `{}`", tool.id),
-            what: SHARED_VARIABLE,
-        });
+        return refuse(format!("tool `{}`", tool.id));
     }
     let mut senders = all.tenants.iter().flat_map(|tenant| &tenant.email_senders);
     if let Some(sender) = senders.find(|sender| sender.credential.as_ref().is_some_and(is_shared)) {
-        return Err(ConfigError::InvalidValue {
-            of: format!("e-mail sender `{}`", sender.id),
-            what: "two tenants' ids are alike in capitals, so its credential cannot be a variable of one of them",
-        });
+        return refuse(format!("e-mail sender `{}`", sender.id));
     }
     match all.instances.iter().find(shared) {
-        Some(instance) => Err(ConfigError::SharedVariable {
-            instance: instance.id.clone(),
-        }),
+        Some(instance) => refuse(format!("instance `{}`", instance.id)),
         None => Ok(()),
     }
 }

@@ -39,9 +39,8 @@ impl ConfigDocument {
         for (name, owner) in self.list_entry_owners() {
             let mut owners = before.get(&name).copied().into_iter().chain([owner]);
             if let Some(tenant) = owners.find(|tenant| removed.contains(*tenant)) {
-                return Err(ConfigError::TenantBeingRemoved {
-                    tenant: tenant.clone(),
-                });
+                let of = format_args!("tenant `{tenant}` is being removed");
+                return Err(ConfigError::of(of, "nothing of it can be changed"));
             }
         }
         Ok(())

@@ -61,10 +61,8 @@ impl Agent {
 
     /// Checks the steps: names, prompts, and that each step can be reached from the first.
     pub(super) fn check_steps(&self) -> Result<(), ConfigError> {
-        check_all_steps(&self.steps).map_err(|why| ConfigError::AgentSteps {
-            agent: self.id.clone(),
-            why,
-        })
+        let of = format_args!("agent `{}`", self.id);
+        check_all_steps(&self.steps).map_err(|why| ConfigError::of(of, why))
     }
 }
 

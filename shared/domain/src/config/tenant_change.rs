@@ -4,6 +4,9 @@ use super::{ConfigDocument, ConfigError, CredentialRef, EntryRef, Instance, Tena
 use crate::ids::TenantId;
 use std::collections::BTreeMap;
 
+/// What is said of a field that a tenant may not change itself.
+const INSTALLATION_ALONE: &str = "can be changed with a token of the installation alone";
+
 impl ConfigDocument {
     /// Checks that the document stays within `tenant`. `all` is everything configured so far. The errors say the same
     /// whether another tenant has an id or nobody has it.
@@ -13,10 +16,8 @@ impl ConfigDocument {
             ("prices", self.prices.is_some()),
         ] {
             if is_changed {
-                return Err(ConfigError::InvalidValue {
-                    of: of.to_owned(),
-                    what: "only a token of the installation may change them",
-                });
+                let why = "only a token of the installation may change them";
+                return Err(ConfigError::of(of, why));
             }
         }
         let owners: BTreeMap<EntryRef, &TenantId> = all.list_entry_owners().into_iter().collect();
@@ -38,9 +39,8 @@ impl ConfigDocument {
                     && other.resolve_external_id() == instance.resolve_external_id()
             };
             if all.instances.iter().any(taken) {
-                return Err(ConfigError::UnusableExternal {
-                    instance: instance.id.clone(),
-                });
+                let of = format_args!("instance `{}`", instance.id);
+                return Err(ConfigError::of(of, "this name at the provider cannot be used"));
             }
         }
         Ok(())
@@ -51,20 +51,18 @@ fn check_owner(of: &EntryRef, owner: &TenantId, tenant: &TenantId) -> Result<(),
     if owner == tenant {
         return Ok(());
     }
-    Err(ConfigError::OtherTenant {
-        of: of.to_string(),
-        tenant: tenant.clone(),
-    })
+    let why = format_args!("this token configures tenant `{tenant}` alone");
+    Err(ConfigError::of(of, why))
 }
 
 /// Checks an id: the tenant has it already, or nobody has it and it begins with the tenant's id.
 fn check_id(of: &EntryRef, owner: Option<&TenantId>, tenant: &TenantId) -> Result<(), ConfigError> {
     let is_new = || of.id_text().starts_with(&format!("{tenant}-"));
     let is_own = owner.map_or_else(is_new, |owner| owner == tenant);
-    is_own.then_some(()).ok_or_else(|| ConfigError::ForeignId {
-        of: of.to_string(),
-        tenant: tenant.clone(),
-    })
+    let why = format_args!(
+        "a tenant gives new calendars, tools, agents and instances ids that nobody has and that begin with `{tenant}-`"
+    );
+    is_own.then_some(()).ok_or_else(|| ConfigError::of(of, why))
 }
 
 impl Tenant {
@@ -93,10 +91,10 @@ impl Tenant {
             ),
         ];
         match limits.into_iter().find(|(_, is_changed)| *is_changed) {
-            Some((limit, _)) => Err(ConfigError::LimitByTenant {
-                tenant: self.id.clone(),
-                limit,
-            }),
+            Some((limit, _)) => {
+                let of = format_args!("tenant `{}`", self.id);
+                Err(ConfigError::of(of, format_args!("{limit} {INSTALLATION_ALONE}")))
+            }
             None => Ok(()),
         }
     }
@@ -106,10 +104,9 @@ impl Instance {
     /// Checks what a tenant may set itself. The installation's own keys open other numbers too, and an account's notices
     /// are of all of its numbers: both are for the installation's operators to give.
     fn check_set_up_by_tenant(&self, known: Option<&Instance>) -> Result<(), ConfigError> {
+        let refuse = |why: String| Err(ConfigError::of(format_args!("instance `{}`", self.id), why));
         if self.account_id.as_ref() != known.and_then(|known| known.account_id.as_ref()) {
-            return Err(ConfigError::AccountByTenant {
-                instance: self.id.clone(),
-            });
+            return refuse(format!("account_id {INSTALLATION_ALONE}"));
         }
         let same_place = known.is_some_and(|known| {
             known.provider == self.provider
@@ -120,10 +117,10 @@ impl Instance {
         let credential = self.credential.as_ref();
         let own_key = credential.is_some_and(|credential| credential.belongs_to_tenant(&self.tenant));
         if !own_key && !same_place {
-            return Err(ConfigError::CredentialNeeded {
-                instance: self.id.clone(),
-                allowed: CredentialRef::describe_allowed_for(&self.tenant),
-            });
+            let allowed = CredentialRef::describe_allowed_for(&self.tenant);
+            return refuse(format!(
+                "a tenant that sets an instance up must name a `credential` of its own, {allowed}"
+            ));
         }
         Ok(())
     }

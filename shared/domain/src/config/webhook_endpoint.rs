@@ -69,21 +69,15 @@ impl Tenant {
     pub(super) fn check_webhooks(&self) -> Result<(), ConfigError> {
         let endpoints = self.webhook_endpoints();
         if endpoints.len() > WEBHOOK_ENDPOINTS_MAX {
-            return Err(ConfigError::InvalidValue {
-                of: format!("tenant `{}`", self.id),
-                what: "webhooks holds at most 10 endpoints",
-            });
+            let of = format_args!("tenant `{}`", self.id);
+            return Err(ConfigError::of(of, "webhooks holds at most 10 endpoints"));
         }
         let ids = endpoints.iter().map(|endpoint| endpoint.id.as_str());
         check_unique_ids("webhook endpoint", ids)?;
         for endpoint in endpoints {
-            endpoint
-                .check_endpoint()
-                .map_err(|why| ConfigError::WebhookEndpoint {
-                    tenant: self.id.clone(),
-                    endpoint: endpoint.id.clone(),
-                    why,
-                })?;
+            let of = format_args!("webhook endpoint `{}` of tenant `{}`", endpoint.id, self.id);
+            let checked = endpoint.check_endpoint();
+            checked.map_err(|why| ConfigError::of(of, why))?;
         }
         Ok(())
     }

@@ -4,7 +4,8 @@ use super::calendar_offer::LONGEST_ENDING;
 use super::schema::ArgumentSchema;
 use super::schema_error::SchemaError;
 use super::{ACTING_SECONDS_MAX, TOOL_SECONDS_MAX, TOOLS_MAX, Tool, no_arguments};
-use crate::config::{Agent, Calendar, ConfigError};
+use crate::config::check::check_tenant_exists;
+use crate::config::{Agent, Calendar, ConfigError, EntryRef};
 use crate::decision::DECISION_TOOL_NAMES;
 use crate::ids::{CalendarId, TenantId, ToolId};
 use std::collections::{BTreeMap, BTreeSet};
@@ -180,49 +181,31 @@ pub(crate) fn check_tools<'a>(
     calendars: &[Calendar],
 ) -> Result<(), ConfigError> {
     for tool in tools {
-        if !tenants.contains(&tool.tenant) {
-            return Err(ConfigError::MissingReference {
-                from: format!("tool `{}`", tool.id),
-                kind: "tenant",
-                id: tool.tenant.to_string(),
-            });
-        }
+        let of = format!("tool `{}`", tool.id);
+        check_tenant_exists(&of, &tool.tenant, tenants)?;
         let own = |calendar: &Calendar, id: &CalendarId| calendar.id == *id && calendar.tenant == tool.tenant;
         if let Some(id) = &tool.calendar
             && !calendars.iter().any(|calendar| own(calendar, id))
         {
-            return Err(ConfigError::MissingReference {
-                from: format!("tool `{}`", tool.id),
-                kind: "calendar",
-                id: id.to_string(),
-            });
+            return Err(ConfigError::missing(of, &EntryRef::Calendar(id.clone())));
         }
-        tool.check_tool().map_err(|why| ConfigError::Tool {
-            tool: tool.id.clone(),
-            why,
-        })?;
+        tool.check_tool().map_err(|why| ConfigError::of(of, why))?;
     }
     Ok(())
 }
 
 /// Checks the tools that an agent names: they exist, belong to its tenant, and have names of their own.
 pub(crate) fn check_agent_tools(agent: &Agent, tools: &BTreeMap<&ToolId, &Tool>) -> Result<(), ConfigError> {
-    let of = || format!("agent `{}`", agent.id);
+    let of = format!("agent `{}`", agent.id);
     if agent.tools.len() > TOOLS_MAX {
-        let what = "tools holds at most 32 tools";
-        return Err(ConfigError::InvalidValue { of: of(), what });
+        return Err(ConfigError::of(of, "tools holds at most 32 tools"));
     }
     let mut names = BTreeSet::new();
     for id in &agent.tools {
         let found = tools.get(id).filter(|tool| tool.tenant == agent.tenant);
-        let tool = found.ok_or_else(|| ConfigError::MissingReference {
-            from: of(),
-            kind: "tool",
-            id: id.to_string(),
-        })?;
+        let tool = found.ok_or_else(|| ConfigError::missing(&of, &EntryRef::Tool(id.clone())))?;
         if !tool.list_own_names().into_iter().all(|name| names.insert(name)) {
-            let what = "two of its tools have the same name";
-            return Err(ConfigError::InvalidValue { of: of(), what });
+            return Err(ConfigError::of(of, "two of its tools have the same name"));
         }
     }
     Ok(())

@@ -6,6 +6,9 @@ use recado_domain::web_url::{is_public_host, is_public_https};
 use recado_ports::Deps;
 use std::collections::BTreeSet;
 
+/// The reason why what may be named is limited.
+const NAMED_BY_TENANT: &str = "a token of the tenant names it";
+
 /// Checks that the URLs and mail servers which a tenant's token changes lead to public hosts, URLs by https. The installation may allow
 /// others. Each is judged again before each request. (Base URLs of instances have a check of their own.) The URLs of webhook endpoints are checked
 /// whoever changes them: to another one nothing would ever be posted. `known` is what is configured.
@@ -23,7 +26,9 @@ pub(super) fn check_named_urls(
     if is_of_tenant && !deps.settings().private_mail_servers {
         let (changed, kept) = (list_mail_servers(change), list_mail_servers(known));
         if let Some(entry) = find_other_host(changed, kept, is_public_host) {
-            return Err(ConfigError::NamedMailServer(entry));
+            return Err(ConfigError::new(format!(
+                "{entry} must be a public host, unless RECADO_PRIVATE_MAIL_SERVERS allows others: {NAMED_BY_TENANT}"
+            )));
         }
     }
     if deps.settings().private_tools {
@@ -32,11 +37,24 @@ pub(super) fn check_named_urls(
     if is_of_tenant {
         let (changed, kept) = (list_named_urls(change), list_named_urls(known));
         let refused = find_other_host(changed, kept, is_public_https);
-        return refused.map_or(Ok(()), |entry| Err(ConfigError::NamedUrl(entry)));
+        return refuse_url(refused, |entry| {
+            format!(
+                "{entry} must be https to a public host, unless RECADO_PRIVATE_TOOLS allows others: {NAMED_BY_TENANT}"
+            )
+        });
     }
     let (changed, kept) = (list_endpoint_urls(change), list_endpoint_urls(known));
     let refused = find_other_host(changed, kept, is_public_https);
-    refused.map_or(Ok(()), |entry| Err(ConfigError::EndpointUrl(entry)))
+    refuse_url(refused, |entry| {
+        format!(
+            "{entry} must be https to a public host: nothing is posted to this machine or a private network unless \
+             RECADO_PRIVATE_TOOLS is true"
+        )
+    })
+}
+
+fn refuse_url(refused: Option<String>, explain: impl FnOnce(String) -> String) -> Result<(), ConfigError> {
+    refused.map_or(Ok(()), |entry| Err(ConfigError::new(explain(entry))))
 }
 
 /// Returns the place of a changed URL or host that is not allowed; `None`: there is none.

@@ -40,10 +40,10 @@ pub(super) async fn check_tenant_changes(
         if let Some(before) = before.filter(|before| before.tenant != instance.tenant)
             && has_history(deps, before).await?
         {
-            return Err(ConfigError::TenantChange {
-                instance: before.id.clone(),
-                tenant: before.tenant.clone(),
-            }
+            let (instance, tenant) = (&before.id, &before.tenant);
+            return Err(ConfigError::new(format!(
+                "instance `{instance}` has a history, so it stays with tenant `{tenant}`; configure a new instance"
+            ))
             .into());
         }
     }
