@@ -18,10 +18,7 @@ pub(crate) async fn check_webhook_secret(deps: &Deps, environment: &LocalEnviron
     if environment.master.is_some() || file.exists() {
         return Ok(());
     }
-    let one = PageRequest {
-        limit: 1,
-        cursor: None,
-    };
+    let one = PageRequest::first(1);
     let known =
         configure::list_visible_entries::<Instance>(deps, &Caller::installation(), None, &one).await?;
     if known.items.is_empty() {

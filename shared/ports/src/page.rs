@@ -11,6 +11,13 @@ pub struct PageRequest {
     pub cursor: Option<String>,
 }
 
+impl PageRequest {
+    /// Asks for the first page.
+    pub const fn first(limit: usize) -> Self {
+        Self { limit, cursor: None }
+    }
+}
+
 /// One page of a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Page<T> {
@@ -35,7 +42,7 @@ pub(crate) async fn join_pages<T, F>(limit: usize, read_page: impl Fn(PageReques
 where
     F: Future<Output = PortResult<Page<T>>>,
 {
-    let (mut items, mut page) = (Vec::new(), PageRequest { limit, cursor: None });
+    let (mut items, mut page) = (Vec::new(), PageRequest::first(limit));
     loop {
         let found = read_page(page.clone()).await?;
         items.extend(found.items);

@@ -199,10 +199,7 @@ pub async fn every_alert_fires_and_ends<S: Store>(store: &S) {
 }
 
 async fn ended_kinds<S: Store>(store: &S) -> Vec<AlertKind> {
-    let page = PageRequest {
-        limit: 200,
-        cursor: None,
-    };
+    let page = PageRequest::first(200);
     let ended = succeed(list_ended_alerts(store, None, &page)).await;
     ended.items.into_iter().map(|alert| alert.kind).collect()
 }

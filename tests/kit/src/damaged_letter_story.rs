@@ -54,10 +54,7 @@ async fn damage<S: Store>(store: &S, letter: &DeadLetter, body: &str) {
 }
 
 async fn assert_listed<S: Store>(store: &S, letters: &[DeadLetter; 3]) {
-    let page = PageRequest {
-        limit: 10,
-        cursor: None,
-    };
+    let page = PageRequest::first(10);
     let of_tenant = DeadLetterFilter {
         tenant: letters[0].tenant.clone(),
         ..DeadLetterFilter::default()

@@ -103,10 +103,7 @@ async fn give<S: Store>(store: &S, badge: Badge) {
 
 /// Asserts that these badges of a tenant are all that are found, in a list and by who wears them.
 async fn assert_worn<S: Store>(store: &S, tenant: &TenantId, expected: &[&Badge]) {
-    let page = PageRequest {
-        limit: 10,
-        cursor: None,
-    };
+    let page = PageRequest::first(10);
     let own = Query::new(Partition::new(Badge::KIND, Some(tenant)), 10);
     let listed = succeed(list_records::<Badge>(store, own, &page, |_| true)).await;
     assert_eq!(listed.items.iter().collect::<Vec<_>>(), expected);

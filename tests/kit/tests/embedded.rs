@@ -109,10 +109,7 @@ mod unreadable_records {
         for name in ["a", "b"] {
             put_unreadable(&store, name);
         }
-        let page = PageRequest {
-            limit: 10,
-            cursor: None,
-        };
+        let page = PageRequest::first(10);
         metrics::with_local_recorder(&recorder, || {
             let all = Query::new(Partition::new(Note::KIND, None), 10);
             let listed = block_on(list_records::<Note>(&store, all, &page, |_| true)).unwrap();

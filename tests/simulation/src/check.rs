@@ -157,10 +157,7 @@ where
 }
 
 fn first_page() -> PageRequest {
-    PageRequest {
-        limit: 100,
-        cursor: None,
-    }
+    PageRequest::first(100)
 }
 
 fn messages<S, Q>(sim: &Simulator<S, Q>, conversation: &Conversation) -> Vec<Message>

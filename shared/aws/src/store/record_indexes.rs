@@ -123,10 +123,7 @@ impl<A: System> DynamoStore<A> {
     /// Returns the owners of a tenant's records in the index: the tenant, and each of its instances as configured now.
     async fn list_trace_owners(&self, tenant: &TenantId) -> PortResult<Vec<String>> {
         let mut owners = vec![keys::message_owner(tenant)];
-        let page = PageRequest {
-            limit: INSTANCES_MAX,
-            cursor: None,
-        };
+        let page = PageRequest::first(INSTANCES_MAX);
         for instance in list_entries::<Instance>(self, Some(tenant), &page).await?.items {
             let external = instance.resolve_external_id();
             owners.extend(external.map(|external| keys::event_owner(instance.provider, &external)));

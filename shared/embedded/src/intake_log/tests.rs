@@ -178,10 +178,7 @@ fn an_event_that_cannot_be_recorded_is_set_aside_for_its_tenant_and_the_others_g
             receive_all(&store).await,
             ids(&[jobs[0].clone(), jobs[2].clone()])
         );
-        let page = PageRequest {
-            limit: 9,
-            cursor: None,
-        };
+        let page = PageRequest::first(9);
         let letters = succeed(list_dead_letters(&store, &DeadLetterFilter::default(), &page)).await;
         let [letter] = &letters.items[..] else {
             panic!("{letters:?}")

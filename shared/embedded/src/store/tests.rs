@@ -367,10 +367,7 @@ fn a_damaged_row_of_any_table_stops_neither_the_start_nor_what_looks_at_all() {
                 work.iter()
                     .any(|work| matches!(work, OverdueWork::Outgoing { .. }))
             );
-            let all = PageRequest {
-                limit: 10,
-                cursor: None,
-            };
+            let all = PageRequest::first(10);
             let page = succeed(store.search_conversations(&ConversationFilter::default(), &all)).await;
             assert_eq!(page.items.len(), 1, "{damaged}");
             assert!(store.measure_clock_lag().await.is_ok(), "{damaged}");

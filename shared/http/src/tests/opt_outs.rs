@@ -84,10 +84,7 @@ async fn a_link_of_a_removed_tenant_stores_nothing() {
     for (tenant, token) in [(tenant, token), (&gone, of_gone.seal_token(&key))] {
         let done = site.ask("POST", &format!("/unsubscribe/{token}"), &[], "").await;
         assert_eq!(done.status, StatusCode::OK, "{}", done.text);
-        let page = PageRequest {
-            limit: 10,
-            cursor: None,
-        };
+        let page = PageRequest::first(10);
         let listed = succeed(list_opt_outs(&site.store, tenant, &page)).await;
         assert_eq!(listed.items, []);
     }

@@ -41,10 +41,7 @@ async fn a_token_is_shown_once_and_only_its_hash_is_stored() {
         "{}",
         listed.text
     );
-    let page = PageRequest {
-        limit: 10,
-        cursor: None,
-    };
+    let page = PageRequest::first(10);
     let stored = succeed(list_tokens(&site.store, None, &page))
         .await
         .items

@@ -122,10 +122,7 @@ async fn an_event_is_recorded_and_its_queue_message_acknowledged_each_time_it_co
 }
 
 async fn dead_letters(deps: &TestWorld) -> Vec<DeadLetter> {
-    let page = PageRequest {
-        limit: 10,
-        cursor: None,
-    };
+    let page = PageRequest::first(10);
     let found = list_dead_letters(&deps.store, &DeadLetterFilter::default(), &page).await;
     found.unwrap().items
 }

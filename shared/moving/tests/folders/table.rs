@@ -125,10 +125,7 @@ fn an_export_from_before_the_table_is_imported_and_comes_out_as_it_was() {
             .unwrap();
         assert_eq!((report.records, report.expired), (8, 1));
 
-        let page = PageRequest {
-            limit: 10,
-            cursor: None,
-        };
+        let page = PageRequest::first(10);
         let clinic = TenantId::parse("clinic").unwrap();
         let tokens: Vec<Token> = parse_kept(TOKENS);
         for token in &tokens {

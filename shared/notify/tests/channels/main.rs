@@ -408,10 +408,7 @@ async fn a_whatsapp_message_is_stored_once_however_often_it_is_delivered() {
     // The process died after the message was stored and before that was noted.
     let _ = succeed(commit_alerts(&store, &[], &[], &pending)).await;
     assert_eq!(deliver(&deps).await, DELIVERED);
-    let page = PageRequest {
-        limit: 10,
-        cursor: None,
-    };
+    let page = PageRequest::first(10);
     let found = succeed(store.search_conversations(&ConversationFilter::default(), &page)).await;
     assert_eq!(found.items.len(), 1);
     let messages = succeed(store.list_messages(&found.items[0].id, &page)).await;

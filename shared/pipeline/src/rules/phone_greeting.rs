@@ -75,10 +75,7 @@ async fn is_phone_greeting(
         instance: Some(instance.id.clone()),
         ..ConversationFilter::default()
     };
-    let page = PageRequest {
-        limit: COMPARED,
-        cursor: None,
-    };
+    let page = PageRequest::first(COMPARED);
     for other in deps.store().search_conversations(&filter, &page).await?.items {
         if other.id != conversation.id && began_with(deps, &other.id, text).await? {
             return Ok(true);

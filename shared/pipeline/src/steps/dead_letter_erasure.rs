@@ -69,10 +69,7 @@ async fn erase_listed(
     filter: &DeadLetterFilter,
     is_theirs: impl Fn(&DeadLetter) -> bool + Send + Sync,
 ) -> PortResult<usize> {
-    let mut page = PageRequest {
-        limit: PAGE,
-        cursor: None,
-    };
+    let mut page = PageRequest::first(PAGE);
     let mut erased = 0;
     loop {
         let found = list_dead_letters(deps.store(), filter, &page).await?;

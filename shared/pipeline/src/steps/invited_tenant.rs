@@ -28,10 +28,7 @@ pub(crate) async fn choose_tenant(
     named: Option<&TenantId>,
 ) -> Result<Tenant, TenantChoiceError> {
     let Some(id) = named.or(caller.scope.tenant()) else {
-        let page = PageRequest {
-            limit: 2,
-            cursor: None,
-        };
+        let page = PageRequest::first(2);
         let found = list_entries::<Tenant>(deps.store(), None, &page).await?;
         let mut tenants = found.items.into_iter();
         return match (tenants.next(), tenants.next()) {

@@ -75,12 +75,7 @@ pub(crate) async fn find_all_missing(deps: &Deps) -> PortResult<Vec<MissingSecre
 /// Returns the secrets that are not there and that agents, their tools and calendars name.
 async fn find_missing_of_agents(deps: &Deps) -> PortResult<Vec<MissingSecret>> {
     let (store, mut missing) = (deps.store(), Vec::new());
-    let begin = || {
-        Some(PageRequest {
-            limit: PAGE,
-            cursor: None,
-        })
-    };
+    let begin = || Some(PageRequest::first(PAGE));
     let (mut calendars, mut tools, mut agents) = (begin(), begin(), begin());
     while calendars.is_some() || tools.is_some() || agents.is_some() {
         let mut page = ConfigDocument::default();

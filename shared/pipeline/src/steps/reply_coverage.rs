@@ -16,10 +16,7 @@ pub(crate) async fn highest_covered_ordinal(
     conversation: &Conversation,
     except: Option<Ordinal>,
 ) -> PortResult<Ordinal> {
-    let mut page = PageRequest {
-        limit: PAGE,
-        cursor: None,
-    };
+    let mut page = PageRequest::first(PAGE);
     let mut highest = Ordinal::default();
     loop {
         let found = deps.store().list_messages(&conversation.id, &page).await?;

@@ -98,8 +98,5 @@ fn follow_next_page(next_cursor: Option<String>) -> Option<PageRequest> {
 }
 
 fn first_page() -> PageRequest {
-    PageRequest {
-        limit: PAGE,
-        cursor: None,
-    }
+    PageRequest::first(PAGE)
 }

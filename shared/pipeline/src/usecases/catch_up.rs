@@ -108,10 +108,7 @@ async fn find_last_inbound(deps: &Deps, id: &InstanceId) -> PortResult<Option<Ti
         instance: Some(id.clone()),
         ..ConversationFilter::default()
     };
-    let page = PageRequest {
-        limit: 50,
-        cursor: None,
-    };
+    let page = PageRequest::first(50);
     let newest = deps.store().search_conversations(&filter, &page).await?;
     Ok(newest
         .items

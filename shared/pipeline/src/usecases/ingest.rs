@@ -55,10 +55,7 @@ pub async fn is_secret_accepted(
 /// can ask for it, so it reads no more.
 pub async fn list_external_ids(deps: &Deps, provider: Provider) -> PortResult<Vec<ExternalId>> {
     const PAGES: usize = 2;
-    let mut page = PageRequest {
-        limit: 500,
-        cursor: None,
-    };
+    let mut page = PageRequest::first(500);
     let mut names = Vec::new();
     for _ in 0..PAGES {
         let found = list_entries::<Instance>(deps.store(), None, &page).await?;

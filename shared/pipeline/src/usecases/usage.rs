@@ -192,13 +192,8 @@ async fn list_sums_of_conversation(
         return Ok(None);
     };
     let bound = find_config_by_id(deps.store(), &conversation.instance).await?;
-    let (mut sums, mut page): (Vec<UsageSum>, _) = (
-        conversation.list_unsent_use().collect(),
-        PageRequest {
-            limit: PAGE,
-            cursor: None,
-        },
-    );
+    let (mut sums, mut page): (Vec<UsageSum>, _) =
+        (conversation.list_unsent_use().collect(), PageRequest::first(PAGE));
     loop {
         let listed = deps.store().list_messages(id, &page).await?;
         let deliveries = find_message_deliveries(deps, bound.as_deref(), &listed.items).await?;

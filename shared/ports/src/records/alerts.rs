@@ -113,7 +113,7 @@ pub async fn list_live_alerts(
     if tenant.is_some() {
         query = query.with_prefix(&tenant_prefix(tenant));
     }
-    let page = PageRequest { limit, cursor: None };
+    let page = PageRequest::first(limit);
     Ok(list_versions(table, query, &page, |_: &Alert| true).await?.items)
 }
 

@@ -224,7 +224,7 @@ pub async fn delete_journal(table: &dyn Table, journal: &Versioned<Journal>) -> 
 /// Lists journals of a tenant by their threads, at most `limit`.
 pub async fn list_journals(table: &dyn Table, tenant: &TenantId, limit: usize) -> PortResult<Vec<Journal>> {
     let own = Query::new(Partition::new(Journal::KIND, Some(tenant)), limit);
-    let page = PageRequest { limit, cursor: None };
+    let page = PageRequest::first(limit);
     Ok(list_records(table, own, &page, |_| true).await?.items)
 }
 
@@ -235,7 +235,7 @@ pub async fn list_booked_journals(
     limit: usize,
 ) -> PortResult<Vec<Journal>> {
     let booked = Query::new(Partition::new(BOOKED, Some(tenant)), limit);
-    let page = PageRequest { limit, cursor: None };
+    let page = PageRequest::first(limit);
     let is_booked = |journal: &Journal| journal.first_booked_at().is_some();
     Ok(list_records(table, booked, &page, is_booked).await?.items)
 }

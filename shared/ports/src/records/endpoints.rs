@@ -62,7 +62,7 @@ pub async fn list_endpoint_states(
     tenant: Option<&TenantId>,
     limit: usize,
 ) -> PortResult<Vec<EndpointState>> {
-    let page = PageRequest { limit, cursor: None };
+    let page = PageRequest::first(limit);
     let name = if tenant.is_some() {
         EndpointState::KIND
     } else {

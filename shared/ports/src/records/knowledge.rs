@@ -51,7 +51,7 @@ pub async fn list_knowledge(
     limit: usize,
 ) -> PortResult<Vec<AgentKnowledge>> {
     let own = Partition::new(AgentKnowledge::KIND, Some(tenant));
-    let page = PageRequest { limit, cursor: None };
+    let page = PageRequest::first(limit);
     let found = list_records(table, Query::new(own, limit), &page, |_| true).await?;
     Ok(found.items)
 }

@@ -59,10 +59,7 @@ pub async fn put_notice(table: &dyn Table, notice: &Notice, expires: Timestamp) 
 
 /// Lists an account's notices, the newest first, at most [`NOTICES_MAX`]. Expired notices are left out.
 pub async fn list_notices(table: &dyn Table, provider: Provider, account: &str) -> PortResult<Vec<Notice>> {
-    let page = PageRequest {
-        limit: NOTICES_MAX,
-        cursor: None,
-    };
+    let page = PageRequest::first(NOTICES_MAX);
     let query = newest_of_account(provider, account, NOTICES_MAX);
     let found = list_records(table, query, &page, |_: &Dated<Notice>| true).await?;
     Ok(found.items.into_iter().map(|notice| notice.record).collect())

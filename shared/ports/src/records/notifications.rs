@@ -70,7 +70,7 @@ pub async fn list_notifications(
     let of_tenant = tenant.map(|_| tenant_prefix(tenant)).unwrap_or_default();
     let prefix = format!("{}#{of_tenant}", state.as_str());
     let query = Query::new(Partition::new(BY_STATE, None), limit).with_prefix(&prefix);
-    let page = PageRequest { limit, cursor: None };
+    let page = PageRequest::first(limit);
     let is_wanted = |notification: &Notification| notification.state == state;
     Ok(list_versions(table, query, &page, is_wanted).await?.items)
 }

@@ -49,10 +49,7 @@ pub async fn list_samples(
     tenant: Option<&TenantId>,
     since: Timestamp,
 ) -> PortResult<Vec<MinuteSample>> {
-    let mut page = PageRequest {
-        limit: READ_AT_ONCE,
-        cursor: None,
-    };
+    let mut page = PageRequest::first(READ_AT_ONCE);
     let mut samples = Vec::new();
     loop {
         let query = Query {

@@ -91,10 +91,7 @@ fn what_is_read_strongly_is_never_behind() {
         instance: Some(fixture.instance().clone()),
         ..ConversationFilter::default()
     };
-    let page = PageRequest {
-        limit: 10,
-        cursor: None,
-    };
+    let page = PageRequest::first(10);
     let list = || {
         block_on(world.store.search_conversations(&filter, &page))
             .unwrap()

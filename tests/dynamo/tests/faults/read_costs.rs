@@ -39,10 +39,7 @@ const SHARDS: usize = 8;
 
 /// A page as the API gives it, unless it is asked for another size.
 fn page() -> PageRequest {
-    PageRequest {
-        limit: 50,
-        cursor: None,
-    }
+    PageRequest::first(50)
 }
 
 /// Stores a conversation with one message, a person's debt and a dead letter, `minute` minutes after the beginning.

@@ -103,10 +103,7 @@ fn the_processor_may_list_the_conversations_of_an_instance() {
         instance: Some(fixture.instance().clone()),
         ..ConversationFilter::default()
     };
-    let page = PageRequest {
-        limit: 20,
-        cursor: None,
-    };
+    let page = PageRequest::first(20);
     block_on(world.store.search_conversations(&filter, &page)).unwrap();
     let requests = world.trace().split_off(before);
     assert!(!requests.is_empty());

@@ -252,10 +252,7 @@ fn a_record_is_led_to_whole_or_not_at_all() {
             let by_name = for_now(block_on(find_record::<Note>(store, None, "a"))).flatten();
             let by_number = for_now(block_on(find_led::<Note>(store, &Note::number_key("7")))).flatten();
             let all = Query::new(Partition::new(Note::ALL, None), 10);
-            let page = PageRequest {
-                limit: 10,
-                cursor: None,
-            };
+            let page = PageRequest::first(10);
             let listed = for_now(block_on(list_records::<Note>(store, all, &page, |_| true)));
             let listed = listed.and_then(|mut page| page.items.pop());
             for found in [by_name, by_number.map(|found| found.record), listed] {

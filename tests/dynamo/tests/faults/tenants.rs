@@ -44,10 +44,7 @@ fn a_tenants_dead_letters_are_read_without_those_of_others() {
         tenant: Some(own.clone()),
         ..DeadLetterFilter::default()
     };
-    let page = PageRequest {
-        limit: 10,
-        cursor: None,
-    };
+    let page = PageRequest::first(10);
     let page = block_on(list_dead_letters(&world.store, &filter, &page)).unwrap();
     assert_eq!(page.items.len(), 3);
     let requests = world.trace().split_off(before);

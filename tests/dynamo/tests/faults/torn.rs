@@ -252,10 +252,7 @@ fn an_attempt_whose_note_is_gone_is_known_by_its_link() {
 
 #[test]
 fn a_message_that_has_left_the_open_list_is_told_as_it_became() {
-    let page = PageRequest {
-        limit: 10,
-        cursor: None,
-    };
+    let page = PageRequest::first(10);
     in_the_middle(4, sending, settle, |world, given| {
         let id = &given.sent.conversation;
         let one = for_now(block_on(world.store.find_message(&given.sent.message_id())));

@@ -155,10 +155,7 @@ pub async fn a_tenants_list_holds_no_entry_of_another_or_of_nobody<S: Store>(sto
         assert!(others.iter().all(|entry| found.contains(entry)));
     }
     // A cursor of one tenant's list is no way into another's.
-    let page = PageRequest {
-        limit: 1,
-        cursor: None,
-    };
+    let page = PageRequest::first(1);
     let cursor = succeed(list_audit(store, &of_tenant(&one), &page))
         .await
         .next_cursor;

@@ -119,10 +119,7 @@ pub async fn a_pointer_to_a_large_body_comes_back<S: Store>(store: &S) {
 }
 
 async fn messages<S: Store>(store: &S, message: &Message) -> Vec<Message> {
-    let page = PageRequest {
-        limit: 1,
-        cursor: None,
-    };
+    let page = PageRequest::first(1);
     let (_, mut all) = succeed(store.find_with_history(&message.conversation, 1))
         .await
         .unwrap();

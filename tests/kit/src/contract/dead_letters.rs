@@ -413,10 +413,7 @@ pub async fn a_list_without_an_instance_holds_all<S: Store>(store: &S) {
     for dead_letter in [&known, &unknown] {
         succeed(put_dead_letter(store, dead_letter)).await;
     }
-    let page = PageRequest {
-        limit: 100,
-        cursor: None,
-    };
+    let page = PageRequest::first(100);
     for queue in [None, Some(QueueName::Inbound)] {
         let filter = DeadLetterFilter {
             queue,

@@ -177,10 +177,7 @@ pub async fn a_list_without_an_instance_holds_all_instances<S: Store>(store: &S)
         received(store, &fixture, &mut conversation, &job).await;
         expected.push(conversation.id);
     }
-    let page = PageRequest {
-        limit: 100,
-        cursor: None,
-    };
+    let page = PageRequest::first(100);
     let read = async || {
         ids_of(
             &succeed(store.search_conversations(&ConversationFilter::default(), &page))

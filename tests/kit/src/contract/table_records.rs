@@ -240,7 +240,7 @@ pub async fn pages_of_a_list_are_full_and_hold_what_is_wanted<S: Store>(store: &
         let led = list_wanted(store, &tenant, limit, |note| note.text == "wanted").await;
         assert_eq!(led, wanted, "by {limit}");
         let query = Query::new(Partition::new(Note::KIND, Some(&tenant)), limit);
-        let page = PageRequest { limit, cursor: None };
+        let page = PageRequest::first(limit);
         let is_wanted = |note: &Note| note.text == "wanted";
         let first = succeed(list_records::<Note>(store, query.clone(), &page, is_wanted)).await;
         let names: Vec<&str> = first.items.iter().map(|note| note.name.as_str()).collect();
@@ -281,10 +281,7 @@ pub async fn a_record_that_cannot_be_read_is_an_error_alone_and_passed_over_in_a
         assert_eq!(list_names(store, &tenant, limit).await, ["a", "d"], "by {limit}");
     }
     let query = Query::new(Partition::new(Note::KIND, Some(&tenant)), 10);
-    let page = PageRequest {
-        limit: 10,
-        cursor: None,
-    };
+    let page = PageRequest::first(10);
     let listed = succeed(list_records::<Note>(store, query, &page, |_| true)).await;
     let names: Vec<String> = listed.items.into_iter().map(|note| note.name).collect();
     assert_eq!(names, ["a", "c", "d"]);

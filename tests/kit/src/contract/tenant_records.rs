@@ -215,7 +215,7 @@ async fn list_unlisted<S: Store>(store: &S, tenant: &TenantId, limit: usize) -> 
         unlisted: true,
         ..ConversationFilter::default()
     };
-    let page = PageRequest { limit, cursor: None };
+    let page = PageRequest::first(limit);
     succeed(store.search_conversations(&filter, &page)).await.items
 }
 

@@ -78,10 +78,7 @@ pub async fn conversations_are_listed_by_tenant<S: Store>(store: &S) {
         instance: Some(other.instance().clone()),
         ..ConversationFilter::default()
     };
-    let page = PageRequest {
-        limit: 10,
-        cursor: None,
-    };
+    let page = PageRequest::first(10);
     assert!(
         succeed(store.search_conversations(&both, &page))
             .await
@@ -151,10 +148,7 @@ pub async fn dead_letters_of_an_instance_are_found_without_its_tenant<S: Store>(
             instance: Some(fixture.instance().clone()),
             ..DeadLetterFilter::default()
         };
-        let page = PageRequest {
-            limit: 10,
-            cursor: None,
-        };
+        let page = PageRequest::first(10);
         let read = async || succeed(list_dead_letters(store, &filter, &page)).await.items;
         let expected = vec![letter.clone()];
         let found = eventually(INDEX, read, |found| *found == expected).await;

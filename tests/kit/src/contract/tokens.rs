@@ -158,15 +158,7 @@ pub async fn a_cursor_of_another_tenants_list_leads_to_none_of_its_tokens<S: Sto
             assert!(succeed(put_token(store, &token(Some(tenant), named))).await);
         }
     }
-    let first = succeed(list_tokens(
-        store,
-        Some(&one),
-        &PageRequest {
-            limit: 1,
-            cursor: None,
-        },
-    ))
-    .await;
+    let first = succeed(list_tokens(store, Some(&one), &PageRequest::first(1))).await;
     let page = PageRequest {
         limit: 10,
         cursor: first.next_cursor,

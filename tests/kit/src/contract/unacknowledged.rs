@@ -169,10 +169,7 @@ pub async fn a_cursor_leads_to_no_other_tenants_messages<S: Store>(store: &S) {
         let first = accept(store, fixture, 0, false).await;
         let second = accept(store, fixture, 1, false).await;
         expect(store, &of_tenant(fixture), DUE + 1, &[&first, &second]).await;
-        let page = PageRequest {
-            limit: 1,
-            cursor: None,
-        };
+        let page = PageRequest::first(1);
         let now = at((DUE + 1) * 60_000);
         let found = succeed(store.list_unacknowledged(&of_tenant(fixture), now, &page)).await;
         pairs.push((fixture, found.next_cursor));

@@ -202,10 +202,7 @@ pub async fn a_sum_is_kept_for_as_long_as_its_tenant_said_when_it_was_written<S:
 pub async fn a_message_is_replaced_with_what_its_transcription_used_or_not_at_all<S: Store>(store: &S) {
     let fixture = Fixture::new();
     let conversation = begun(store, &fixture).await;
-    let page = PageRequest {
-        limit: 1,
-        cursor: None,
-    };
+    let page = PageRequest::first(1);
     let stored = succeed(store.list_messages(&conversation.id, &page)).await;
     let mut message = stored.items[0].clone();
     message.rev += 1;

@@ -80,10 +80,7 @@ impl<S: Store + Clone + 'static, Q: QueuePorts + Clone + 'static> ErasureSite<S,
             tenant: Some(self.fixture.bound.tenant.id.clone()),
             ..DeadLetterFilter::default()
         };
-        let page = PageRequest {
-            limit: 100,
-            cursor: None,
-        };
+        let page = PageRequest::first(100);
         let found = succeed(list_dead_letters(&self.deps.store, &filter, &page)).await;
         found.items.into_iter().map(|letter| letter.id).collect()
     }

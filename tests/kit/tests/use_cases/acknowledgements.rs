@@ -13,10 +13,7 @@ use recado_testkit::ports::succeed;
 
 /// The messages that are listed now.
 async fn listed(setup: &Setup, caller: &Caller) -> Vec<MessageId> {
-    let page = PageRequest {
-        limit: 50,
-        cursor: None,
-    };
+    let page = PageRequest::first(50);
     let found = succeed(list_unacknowledged(&setup.world, caller, None, &page)).await;
     found.items.into_iter().map(|item| item.message).collect()
 }

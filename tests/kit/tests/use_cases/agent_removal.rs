@@ -81,10 +81,7 @@ async fn count_removals_in_audit(setup: &Setup) -> usize {
         action: Some(AuditAction::KnowledgeChanged),
         ..AuditFilter::default()
     };
-    let page = PageRequest {
-        limit: 50,
-        cursor: None,
-    };
+    let page = PageRequest::first(50);
     let listed = succeed(list_audit(&setup.world.store, &filter, &page)).await;
     let is_removal = |after: Option<&str>| after == Some("removed with the agent: 1 source");
     listed

@@ -38,10 +38,7 @@ fn labels(words: &[&str]) -> BTreeSet<ConversationLabel> {
 
 /// The actions of the audit about labels and notes, the oldest first.
 async fn audited(setup: &Setup) -> Vec<(AuditAction, String)> {
-    let page = PageRequest {
-        limit: 100,
-        cursor: None,
-    };
+    let page = PageRequest::first(100);
     let found = succeed(list_audit(&setup.world.store, &AuditFilter::default(), &page)).await;
     let mut items = found.items;
     items.reverse();

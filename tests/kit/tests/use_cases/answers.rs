@@ -29,10 +29,7 @@ async fn an_owed_answer_and_its_message_tell_the_same_end_of_the_debounce() {
     let told = owed().await;
     assert_eq!(told.reason, AnswerReason::Debounce);
     assert!(told.until.is_some_and(|until| until > setup.now()), "{told:?}");
-    let page = PageRequest {
-        limit: 10,
-        cursor: None,
-    };
+    let page = PageRequest::first(10);
     let caller = Caller::installation();
     let listed = operate::list_messages(&setup.world, &caller, &conversation.id, &page).await;
     let of_message = listed.unwrap().items.remove(0).answer;
@@ -68,10 +65,7 @@ async fn a_reply_behind_hundreds_of_messages_is_found_for_the_first_of_them() {
 
 /// The answer to the first message of the conversation, as the list of its messages tells it.
 pub(crate) async fn first_answer(setup: &Setup, conversation: &ConversationId) -> ExplainedAnswer {
-    let page = PageRequest {
-        limit: 10,
-        cursor: None,
-    };
+    let page = PageRequest::first(10);
     let caller = Caller::installation();
     let listed = operate::list_messages(&setup.world, &caller, conversation, &page).await;
     let all = listed.unwrap().items;

@@ -153,10 +153,7 @@ async fn a_batch_is_taken_at_once_and_each_guest_is_invited_once() {
     assert_eq!((counts.sent, counts.duplicate, counts.refused), (11, 1, 1));
     assert_eq!((counts.queued, counts.failed, counts.cancelled), (0, 0, 0));
     assert_eq!(setup.world.providers.sent(), 11);
-    let page = PageRequest {
-        limit: 5,
-        cursor: None,
-    };
+    let page = PageRequest::first(5);
     let listed = deliver::list_batches(&setup.world, &Caller::installation(), None, &page).await;
     let listed: Vec<BatchId> = listed.unwrap().items.into_iter().map(|one| one.id).collect();
     assert_eq!(listed, [taken.batch.id, before.id]);

@@ -379,10 +379,7 @@ async fn a_message_that_no_record_can_hold_is_given_up_at_once_with_the_reason()
         process::process(&world, &body, 1).await,
         recado_pipeline::Verdict::Done
     );
-    let page = PageRequest {
-        limit: 10,
-        cursor: None,
-    };
+    let page = PageRequest::first(10);
     let dead_letters = list_dead_letters(&world.store, &DeadLetterFilter::default(), &page).await;
     let dead_letter = dead_letters.unwrap().items.remove(0);
     assert_eq!(dead_letter.reason, Reason::Poison);
@@ -418,10 +415,7 @@ async fn what_a_queue_gave_up_is_entered_although_it_lies_behind_hundreds_of_cop
     assert_eq!(left, 591, "copies that stay are read a few at a time");
     setup.pass(60);
     reconcile(&world).await.unwrap();
-    let page = PageRequest {
-        limit: 10,
-        cursor: None,
-    };
+    let page = PageRequest::first(10);
     let dead_letters = list_dead_letters(&world.store, &DeadLetterFilter::default(), &page).await;
     assert_eq!(dead_letters.unwrap().items.len(), 1);
 }
@@ -441,10 +435,7 @@ async fn what_is_received_of_a_dead_letter_queue_is_entered_however_long_receivi
     world.queues.dead.lock().unwrap().extend((0..all).map(given_up));
     world.queues.receive_ms.store(1_000, Ordering::SeqCst);
     reconcile(&world).await.unwrap();
-    let page = PageRequest {
-        limit: 100,
-        cursor: None,
-    };
+    let page = PageRequest::first(100);
     let dead_letters = list_dead_letters(&world.store, &DeadLetterFilter::default(), &page).await;
     let entered = dead_letters.unwrap().items.len();
     let left = world.queues.dead.lock().unwrap().len();

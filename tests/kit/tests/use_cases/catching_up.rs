@@ -67,10 +67,7 @@ async fn settle(setup: &Setup) {
 
 /// What the only conversation holds, the oldest first.
 async fn stored(setup: &Setup) -> Vec<Message> {
-    let page = PageRequest {
-        limit: 100,
-        cursor: None,
-    };
+    let page = PageRequest::first(100);
     let list = succeed(
         setup
             .world

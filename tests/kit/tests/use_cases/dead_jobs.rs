@@ -26,10 +26,7 @@ use serde_json::json;
 use std::time::Duration;
 
 async fn list_letters(setup: &Setup) -> Vec<DeadLetter> {
-    let page = PageRequest {
-        limit: 10,
-        cursor: None,
-    };
+    let page = PageRequest::first(10);
     let all = DeadLetterFilter::default();
     succeed(list_dead_letters(&setup.world.store, &all, &page))
         .await

@@ -61,10 +61,7 @@ async fn a_pending_event_whose_record_tells_nothing_is_given_up_and_its_dead_let
         setup.pass(121);
         reconcile(&setup.world).await.unwrap();
         assert!(succeed(store.list_overdue(setup.now(), 9)).await.is_empty());
-        let page = PageRequest {
-            limit: 9,
-            cursor: None,
-        };
+        let page = PageRequest::first(9);
         let letters = succeed(list_dead_letters(store, &DeadLetterFilter::default(), &page)).await;
         let [letter] = &letters.items[..] else {
             panic!("{letters:?}")
@@ -96,10 +93,7 @@ async fn the_event_of_a_message_that_cannot_be_read_is_given_up_with_it_and_can_
             succeed(store.record_event(&job)).await,
             RecordEventOutcome::Settled
         );
-        let page = PageRequest {
-            limit: 9,
-            cursor: None,
-        };
+        let page = PageRequest::first(9);
         let letters = succeed(list_dead_letters(store, &DeadLetterFilter::default(), &page)).await;
         let [letter] = &letters.items[..] else {
             panic!("{letters:?}")

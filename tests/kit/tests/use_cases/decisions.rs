@@ -134,10 +134,7 @@ async fn after_a_hand_over_the_agent_is_silent_until_it_has_the_conversation_aga
     let waits = asks(&setup, "W2").await;
     assert_eq!(asked(), 1, "the person is waited for");
     assert_eq!(waits.person_owed_since(), handed.person_owed_since());
-    let page = PageRequest {
-        limit: 10,
-        cursor: None,
-    };
+    let page = PageRequest::first(10);
     let listed = operate::list_waiting_conversations(
         &setup.world,
         &Caller::installation(),

@@ -231,10 +231,7 @@ async fn a_scheduled_message_is_given_up_if_another_tenant_has_its_instance() {
         "{scheduled:?}"
     );
     let all = ConversationFilter::default();
-    let page = PageRequest {
-        limit: 1,
-        cursor: None,
-    };
+    let page = PageRequest::first(1);
     let begun = succeed(setup.world.store.search_conversations(&all, &page)).await;
     assert_eq!(begun.items, []);
     assert_eq!(setup.world.providers.sent(), 0);

@@ -155,10 +155,7 @@ pub(crate) async fn status(setup: &Setup, id: &str) -> InvitationView {
 }
 
 pub(crate) async fn letters(setup: &Setup) -> Vec<recado_domain::dead_letter::DeadLetter> {
-    let page = PageRequest {
-        limit: 10,
-        cursor: None,
-    };
+    let page = PageRequest::first(10);
     succeed(list_dead_letters(
         &setup.world.store,
         &DeadLetterFilter::default(),

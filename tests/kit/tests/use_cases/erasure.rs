@@ -554,10 +554,7 @@ async fn an_erased_person_is_no_guest_and_keeps_its_preference_under_a_key_alone
         "another guest stays"
     );
     let (store, tenant) = (&site.setup.world.store, &site.setup.fixture.bound.tenant.id);
-    let page = PageRequest {
-        limit: 10,
-        cursor: None,
-    };
+    let page = PageRequest::first(10);
     let kept = succeed(list_opt_outs(store, tenant, &page)).await.items;
     let addresses: Vec<Option<&str>> = kept.iter().map(|one| one.address.as_deref()).collect();
     assert_eq!(addresses.iter().flatten().collect::<Vec<_>>(), [&"5511987650002"]);
@@ -791,10 +788,7 @@ async fn a_guest_of_a_tenant_that_has_no_instance_any_more_is_erased_by_its_numb
     assert_eq!((export.guests.len(), export.opt_outs.len()), (1, 1));
     assert_eq!(site.erase("+55 11 98765-0001").await.guests, 1);
     assert_eq!(site.search(&CANARIES), Vec::<String>::new());
-    let page = PageRequest {
-        limit: 10,
-        cursor: None,
-    };
+    let page = PageRequest::first(10);
     let audit = succeed(list_audit(store, &AuditFilter::default(), &page)).await;
     assert_eq!(audit.items.len(), 3, "each is noted: {audit:?}");
     let wrong = find_contact(world, &caller, &site.query("nobody")).await;

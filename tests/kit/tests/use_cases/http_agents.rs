@@ -73,10 +73,7 @@ fn asked(setup: &Setup) -> Vec<(String, Value)> {
 
 /// The messages of the conversation, the oldest first, each with the reason of its answer.
 pub(crate) async fn messages(setup: &Setup) -> Vec<(Message, Option<AnswerReason>, Option<Reason>)> {
-    let page = PageRequest {
-        limit: 100,
-        cursor: None,
-    };
+    let page = PageRequest::first(100);
     let conversation = setup.latest_conversation().await.unwrap();
     let listed = operate::list_messages(&setup.world, &Caller::installation(), &conversation.id, &page).await;
     let mut messages: Vec<_> = listed

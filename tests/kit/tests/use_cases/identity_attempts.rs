@@ -66,10 +66,7 @@ async fn acknowledge(setup: &Setup, id: &str) {
 }
 
 async fn count_listed(setup: &Setup) -> usize {
-    let page = PageRequest {
-        limit: 50,
-        cursor: None,
-    };
+    let page = PageRequest::first(50);
     let all = Caller::installation();
     let found = list_unacknowledged(&setup.world, &all, None, &page);
     succeed(found).await.items.len()

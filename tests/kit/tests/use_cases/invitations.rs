@@ -23,10 +23,7 @@ use recado_testkit::builders::{Fixture, correlation};
 use recado_testkit::ports::succeed;
 
 pub(crate) fn page() -> PageRequest {
-    PageRequest {
-        limit: 50,
-        cursor: None,
-    }
+    PageRequest::first(50)
 }
 
 pub(crate) fn occasion_id() -> OccasionId {

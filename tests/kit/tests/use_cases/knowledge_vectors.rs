@@ -72,10 +72,7 @@ impl Desk {
             action: Some(AuditAction::KnowledgeChanged),
             ..AuditFilter::default()
         };
-        let page = PageRequest {
-            limit: 50,
-            cursor: None,
-        };
+        let page = PageRequest::first(50);
         succeed(list_audit(&self.world().store, &filter, &page))
             .await
             .items

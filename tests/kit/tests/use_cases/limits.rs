@@ -43,10 +43,7 @@ fn asked(setup: &Setup) -> usize {
 
 /// The answers that the API tells of the contact's messages, the oldest first.
 async fn answers(setup: &Setup) -> Vec<ExplainedAnswer> {
-    let page = PageRequest {
-        limit: 100,
-        cursor: None,
-    };
+    let page = PageRequest::first(100);
     let conversation = setup.latest_conversation().await.unwrap();
     let listed = operate::list_messages(&setup.world, &Caller::installation(), &conversation.id, &page).await;
     let mut answers: Vec<_> = listed

@@ -20,10 +20,7 @@ use recado_testkit::builders::{Fixture, identity_key};
 use recado_testkit::ports::succeed;
 
 async fn list_preferences(setup: &Setup, tenant: &TenantId) -> Vec<OptOut> {
-    let page = PageRequest {
-        limit: 10,
-        cursor: None,
-    };
+    let page = PageRequest::first(10);
     succeed(list_opt_outs(&setup.world.store, tenant, &page))
         .await
         .items

@@ -138,10 +138,7 @@ async fn a_takeover_that_comes_again_after_a_crash_cancels_at_once_too() {
 }
 
 async fn who_waits(setup: &Setup) -> Vec<ConversationId> {
-    let page = PageRequest {
-        limit: 10,
-        cursor: None,
-    };
+    let page = PageRequest::first(10);
     let (all, caller) = (ConversationFilter::default(), Caller::installation());
     let listed = operate::list_waiting_conversations(&setup.world, &caller, all, &page).await;
     listed.unwrap().items.into_iter().map(|one| one.id).collect()

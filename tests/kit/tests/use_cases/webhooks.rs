@@ -205,10 +205,7 @@ impl Scene {
     }
 
     async fn failed(&self, id: &str) -> Vec<FailedEvent> {
-        let page = PageRequest {
-            limit: 1_000,
-            cursor: None,
-        };
+        let page = PageRequest::first(1_000);
         let store = &self.setup.world.store;
         let id = endpoint(id).id;
         let found = succeed(list_failed_events(store, &self.tenant, &id, &page)).await;

@@ -202,10 +202,7 @@ where
         ];
         let keys = addresses.map(|address| key.derive_recipient_key(tenant, address));
         let (deps, caller) = (sim.calm_deps(), Caller::installation());
-        let mut page = PageRequest {
-            limit: 3,
-            cursor: None,
-        };
+        let mut page = PageRequest::first(3);
         let is_told = loop {
             let listed = block_on(opt_outs::list_opt_outs(&deps, &caller, tenant, &page));
             let listed = listed.expect("opt-outs are read").expect("the tenant is known");

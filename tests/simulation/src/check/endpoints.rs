@@ -283,10 +283,7 @@ where
     S: Store + Clone + Debug + 'static,
     Q: WorkQueues,
 {
-    let page = PageRequest {
-        limit: PAGE,
-        cursor: None,
-    };
+    let page = PageRequest::first(PAGE);
     let (deps, caller) = (sim.calm_deps(), Caller::installation());
     let of = (Some(&stand_in.tenant), stand_in.name.as_str());
     let listed = block_on(webhooks::list_failed_events(&deps, &caller, of, &page));

@@ -84,10 +84,7 @@ where
             text,
             ..ConversationFilter::default()
         };
-        let mut page = PageRequest {
-            limit: PAGE,
-            cursor: None,
-        };
+        let mut page = PageRequest::first(PAGE);
         let mut found: BTreeSet<ConversationId> = BTreeSet::new();
         loop {
             let listed = block_on(operate::list_conversations(&deps, &caller, filter.clone(), &page));
@@ -113,10 +110,7 @@ where
     Q: WorkQueues,
 {
     let (deps, caller) = (sim.calm_deps(), Caller::installation());
-    let mut page = PageRequest {
-        limit: PAGE,
-        cursor: None,
-    };
+    let mut page = PageRequest::first(PAGE);
     let mut letters = Vec::new();
     loop {
         let filter = DeadLetterFilter::default();

@@ -25,10 +25,7 @@ where
 {
     let deps = sim.calm_deps();
     for conversation in told {
-        let mut page = PageRequest {
-            limit: PAGE,
-            cursor: None,
-        };
+        let mut page = PageRequest::first(PAGE);
         loop {
             let id = &conversation.0.id;
             let listed = block_on(operate::list_messages(&deps, &Caller::installation(), id, &page));

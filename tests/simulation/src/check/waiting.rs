@@ -46,10 +46,7 @@ where
     Q: WorkQueues,
 {
     let (deps, caller) = (sim.calm_deps(), Caller::installation());
-    let mut page = PageRequest {
-        limit: PAGE,
-        cursor: None,
-    };
+    let mut page = PageRequest::first(PAGE);
     let mut waiting = BTreeSet::new();
     loop {
         let all = ConversationFilter::default();

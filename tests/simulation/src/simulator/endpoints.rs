@@ -334,10 +334,7 @@ where
     /// How many events of an endpoint its people see as failed.
     pub fn count_failed(&self, tenant: &TenantId, name: &str) -> usize {
         let name = WebhookEndpointId::parse(name).expect("a name");
-        let page = PageRequest {
-            limit: 100,
-            cursor: None,
-        };
+        let page = PageRequest::first(100);
         let listed = block_on(list_failed_events(&self.store, tenant, &name, &page));
         listed.map_or(0, |page| page.items.len())
     }

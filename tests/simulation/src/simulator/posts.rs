@@ -160,10 +160,7 @@ where
             if state.switched_off_at.is_some() {
                 continue;
             }
-            let page = PageRequest {
-                limit: STATES_MAX,
-                cursor: None,
-            };
+            let page = PageRequest::first(STATES_MAX);
             let behind = store
                 .list_published_events(Some(&tenant), LogPlace::After(state.cursor), 1)
                 .await?;

@@ -61,10 +61,7 @@ fn shown<T: Debug, E>(found: Result<T, E>) -> String {
 }
 
 fn page() -> PageRequest {
-    PageRequest {
-        limit: 50,
-        cursor: None,
-    }
+    PageRequest::first(50)
 }
 
 impl Stranger {

@@ -57,10 +57,7 @@ async fn found_contact(store: &Embedded, fixture: Option<&Fixture>, contact: &st
 }
 
 async fn search(store: &Embedded, filter: &ConversationFilter) -> ConversationPage {
-    let page = PageRequest {
-        limit: 10,
-        cursor: None,
-    };
+    let page = PageRequest::first(10);
     succeed(store.search_conversations(filter, &page)).await
 }
 

@@ -101,10 +101,7 @@ fn a_damaged_row_hides_no_other_and_goes_with_its_tenant_and_what_leads_to_it() 
             let notes = ["a", "b", "c"].map(note);
             let store = store_with(&notes).await;
             damage(&store, "b", damaged).await;
-            let mut page = PageRequest {
-                limit: 1,
-                cursor: None,
-            };
+            let mut page = PageRequest::first(1);
             let mut found = Vec::new();
             loop {
                 let all = Query::new(Partition::new(Note::KIND, Some(&tenant())), 1);

@@ -146,10 +146,7 @@ async fn count_conversations(deps: &Deps, id: &InstanceId) -> PortResult<usize> 
         instance: Some(id.clone()),
         ..ConversationFilter::default()
     };
-    let page = PageRequest {
-        limit: CONVERSATIONS_MAX,
-        cursor: None,
-    };
+    let page = PageRequest::first(CONVERSATIONS_MAX);
     let found = deps.store().search_conversations(&filter, &page).await?;
     Ok(found.items.len())
 }
@@ -160,10 +157,7 @@ async fn has_dead_letters(deps: &Deps, instance: &Instance) -> PortResult<bool> 
         instance: Some(instance.id.clone()),
         ..DeadLetterFilter::default()
     };
-    let page = PageRequest {
-        limit: 1,
-        cursor: None,
-    };
+    let page = PageRequest::first(1);
     let found = list_dead_letters(deps.store(), &filter, &page).await?;
     Ok(!found.items.is_empty())
 }

@@ -51,10 +51,7 @@ pub(super) async fn check_tenant_changes(
 }
 
 async fn has_history(deps: &Deps, instance: &Instance) -> PortResult<bool> {
-    let page = PageRequest {
-        limit: 1,
-        cursor: None,
-    };
+    let page = PageRequest::first(1);
     let conversations = ConversationFilter {
         tenant: Some(instance.tenant.clone()),
         instance: Some(instance.id.clone()),

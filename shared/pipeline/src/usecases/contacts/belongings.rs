@@ -54,10 +54,7 @@ pub(super) async fn list_unapplied_events(
             of_nobody,
             ..DeadLetterFilter::default()
         };
-        let mut page = PageRequest {
-            limit: PAGE,
-            cursor: None,
-        };
+        let mut page = PageRequest::first(PAGE);
         loop {
             let found = list_dead_letters(deps.store(), &filter, &page).await?;
             for dead_letter in found.items {

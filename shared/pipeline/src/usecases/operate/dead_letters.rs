@@ -83,7 +83,7 @@ pub async fn newest_with_payloads(
     filter: DeadLetterFilter,
     limit: usize,
 ) -> Result<Vec<DeadLetterWithPayload>, OperateError> {
-    let page = PageRequest { limit, cursor: None };
+    let page = PageRequest::first(limit);
     let mut views = Vec::new();
     for dead_letter in list_dead_letters(deps, caller, filter, &page).await?.items {
         let payload = match &dead_letter.what {

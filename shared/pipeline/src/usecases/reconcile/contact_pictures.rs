@@ -108,10 +108,7 @@ impl PicturePass {
             status: Some(ConversationStatus::Active),
             ..filter
         };
-        let page = PageRequest {
-            limit: LOOKED_AT,
-            cursor: None,
-        };
+        let page = PageRequest::first(LOOKED_AT);
         let newest = deps.store().search_conversations(&filter, &page).await?;
         let refresh = deps.settings().picture_refresh;
         let most = ASKED_MAX.min(self.asked + most);

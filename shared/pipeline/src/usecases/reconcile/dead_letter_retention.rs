@@ -58,10 +58,7 @@ fn is_daily_look(now: Timestamp) -> bool {
 /// Gives up the dead letters whose period is over, and renews the payloads that the others name. Returns the number of
 /// dead letters that were given up.
 async fn look_at_dead_letters(deps: &Deps) -> PortResult<usize> {
-    let mut page = PageRequest {
-        limit: PAGE,
-        cursor: None,
-    };
+    let mut page = PageRequest::first(PAGE);
     let mut given_up = 0;
     loop {
         let found = list_dead_letters(deps.store(), &DeadLetterFilter::default(), &page).await?;

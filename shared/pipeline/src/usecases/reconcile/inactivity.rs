@@ -90,10 +90,7 @@ async fn find_newest_inbound(
         instance: Some(instance.id.clone()),
         ..ConversationFilter::default()
     };
-    let mut page = PageRequest {
-        limit: FIRST_PAGE,
-        cursor: None,
-    };
+    let mut page = PageRequest::first(FIRST_PAGE);
     for _ in 0..PAGES {
         let found = deps.store().search_conversations(&filter, &page).await?;
         let older = found

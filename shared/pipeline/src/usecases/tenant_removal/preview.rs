@@ -20,7 +20,7 @@ pub(super) async fn count_contents(
         tenant: Some(tenant.clone()),
         ..ConversationFilter::default()
     };
-    let page = |limit| PageRequest { limit, cursor: None };
+    let page = PageRequest::first;
     let dead_letters = count_dead_letters(store, Some(tenant)).await?.count_of(None);
     let mut report = RemovalReport {
         agents: document.agents.len(),

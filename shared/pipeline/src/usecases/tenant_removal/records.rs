@@ -182,10 +182,7 @@ impl Removed<'_> {
             tenant: Some(self.tenant.clone()),
             ..ConversationFilter::default()
         };
-        let page = PageRequest {
-            limit: CONVERSATIONS,
-            cursor: None,
-        };
+        let page = PageRequest::first(CONVERSATIONS);
         let listed = deps.store().search_conversations(&filter, &page).await?;
         let mut found = listed.items;
         let has_more = listed.next_cursor.is_some();

@@ -20,10 +20,7 @@ pub(super) async fn find_answer(
     asked: &Message,
 ) -> PortResult<Option<Message>> {
     let (mut sent, mut cancelled) = (None, None);
-    let mut page = PageRequest {
-        limit: PAGE,
-        cursor: None,
-    };
+    let mut page = PageRequest::first(PAGE);
     for _ in 0..PAGES_MAX {
         let found = deps.store().list_messages(&conversation.id, &page).await?;
         let oldest = found.items.last().map(|message| message.ordinal);

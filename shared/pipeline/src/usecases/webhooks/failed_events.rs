@@ -46,10 +46,7 @@ pub async fn redrive_failed_events(
 ) -> Result<usize, WebhookError> {
     let (tenant, endpoint) = find_endpoint(deps, caller, named, id).await?;
     let store = deps.store();
-    let mut page = PageRequest {
-        limit: PAGE,
-        cursor: None,
-    };
+    let mut page = PageRequest::first(PAGE);
     let mut chosen = Vec::new();
     match choice {
         FailedChoice::One(cursor) => {

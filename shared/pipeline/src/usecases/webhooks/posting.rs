@@ -39,10 +39,7 @@ const STATES_MAX: usize = 100_000;
 
 /// Returns all endpoints to which events are posted, each with its tenant.
 pub async fn list_posted_endpoints(deps: &Deps) -> PortResult<Vec<(TenantId, WebhookEndpoint)>> {
-    let mut page = PageRequest {
-        limit: TENANTS,
-        cursor: None,
-    };
+    let mut page = PageRequest::first(TENANTS);
     let mut endpoints = Vec::new();
     loop {
         let found = list_entries::<Tenant>(deps.store(), None, &page).await?;

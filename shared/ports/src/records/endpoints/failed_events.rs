@@ -117,7 +117,7 @@ pub async fn list_due_failed_events(
         to: Some(format!("{}\u{10FFFF}", format_due_place(endpoint, now))),
         ..Query::new(Partition::new(DUE, Some(tenant)), limit)
     };
-    let page = PageRequest { limit, cursor: None };
+    let page = PageRequest::first(limit);
     // An event may have failed once more since what leads to it was read.
     let is_due = |failed: &FailedEvent| failed.next_at.is_some_and(|next| next <= now);
     Ok(list_versions(table, due, &page, is_due).await?.items)
@@ -183,10 +183,7 @@ pub(super) async fn delete_failed_events(
     (tenant, endpoint): (&TenantId, &WebhookEndpointId),
     generation: u64,
 ) -> PortResult<()> {
-    let mut page = PageRequest {
-        limit: DELETED_AT_ONCE,
-        cursor: None,
-    };
+    let mut page = PageRequest::first(DELETED_AT_ONCE);
     loop {
         let mut found = list_failed_events(table, tenant, endpoint, &page).await?;
         found.items.retain(|found| found.record.generation == generation);

@@ -200,10 +200,7 @@ fn read_pages<T>(read: impl Fn(&PageRequest) -> PortResult<Page<T>>) -> PortResu
 }
 
 fn first_page() -> PageRequest {
-    PageRequest {
-        limit: 100,
-        cursor: None,
-    }
+    PageRequest::first(100)
 }
 
 /// Lists the contacts' words that were acknowledged, with the phone on which each was written.

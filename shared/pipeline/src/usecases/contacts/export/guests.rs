@@ -27,13 +27,7 @@ pub(super) async fn export_guests(
 ) -> PortResult<Vec<ExportedGuest>> {
     let mut exported = Vec::new();
     for guest in find_guests(deps, tenant, addresses).await? {
-        let (mut invitations, mut page) = (
-            Vec::new(),
-            PageRequest {
-                limit: PAGE,
-                cursor: None,
-            },
-        );
+        let (mut invitations, mut page) = (Vec::new(), PageRequest::first(PAGE));
         loop {
             let (tenant, occasion) = (&guest.tenant, &guest.occasion);
             let sent = list_invitations(deps.store(), tenant, occasion, Some(&guest.id), &page).await?;

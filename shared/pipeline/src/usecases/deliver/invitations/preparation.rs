@@ -253,10 +253,7 @@ async fn find_plain_instance(deps: &Deps, tenant: &Tenant) -> PortResult<Option<
     if let [only] = enabled[..] {
         return Ok(Some(only.id.clone()));
     }
-    let page = PageRequest {
-        limit: 200,
-        cursor: None,
-    };
+    let page = PageRequest::first(200);
     let known = list_occasions(deps.store(), &tenant.id, &page).await?;
     let Some(first) = known.items.first().map(|occasion| &occasion.instance) else {
         return Ok(None);

@@ -88,10 +88,7 @@ pub(super) async fn select_letters(
         lines.entry(line).or_default().0.push(place);
     };
     if selection.ids.is_empty() {
-        let mut page = PageRequest {
-            limit: PAGE,
-            cursor: None,
-        };
+        let mut page = PageRequest::first(PAGE);
         let filter = narrow_filter(deps, caller, selection.filter.clone()).await?;
         loop {
             let found = list_dead_letters(deps.store(), &filter, &page).await?;
