@@ -1,6 +1,6 @@
 //! The record of the configuration file that was applied last. By it a start tells an edited file from changes by people.
 
-use super::{ConfigDocument, ConfigEntry};
+use super::{ConfigDocument, ConfigEntry, EntryRef};
 use crate::ids::hash_parts;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -170,6 +170,10 @@ pub fn name_entry(kind: &str, id: &str) -> String {
     format!("{kind} {id}")
 }
 
+fn name_ref(entry: &EntryRef) -> String {
+    name_entry(entry.kind_word(), entry.id_text())
+}
+
 fn names_webhooks(entry: &Value) -> bool {
     entry.get("webhooks").is_some()
 }
@@ -187,18 +191,9 @@ fn hash_entry(entry: &Value, with_webhooks: bool) -> String {
 
 /// Lists the entries of a document by their names.
 fn list_entries(document: &ConfigDocument) -> BTreeMap<String, Value> {
-    fn add<T: ConfigEntry>(entries: &[T], into: &mut BTreeMap<String, Value>) {
-        into.extend(entries.iter().map(|entry| {
-            let value = serde_json::to_value(entry).unwrap_or_default();
-            (name_entry(T::KIND, entry.entry_id()), value)
-        }));
-    }
-    let mut all = BTreeMap::new();
-    add(&document.tenants, &mut all);
-    add(&document.calendars, &mut all);
-    add(&document.tools, &mut all);
-    add(&document.agents, &mut all);
-    add(&document.instances, &mut all);
+    let entries = document.list_entries().into_iter();
+    let named = entries.map(|entry| (name_ref(&entry.entry_name()), entry.to_json()));
+    let mut all: BTreeMap<String, Value> = named.collect();
     let lists = [
         (
             "alerts",
@@ -235,27 +230,14 @@ impl ConfigDocument {
     /// Returns the document without the entries of these names.
     #[must_use]
     pub fn without_entries(&self, names: &BTreeSet<String>) -> ConfigDocument {
-        fn rest<T: ConfigEntry>(entries: &[T], names: &BTreeSet<String>) -> Vec<T> {
-            let is_left = |entry: &&T| !names.contains(&name_entry(T::KIND, entry.entry_id()));
-            entries.iter().filter(is_left).cloned().collect()
-        }
         let is_left = |name: &str| !names.contains(name);
-        let mut left = ConfigDocument {
-            tenants: rest(&self.tenants, names),
-            calendars: rest(&self.calendars, names),
-            tools: rest(&self.tools, names),
-            agents: rest(&self.agents, names),
-            instances: rest(&self.instances, names),
-            alerts: self.alerts.clone().filter(|_| is_left("alerts")),
-            prices: self.prices.clone().filter(|_| is_left("prices")),
-            ..ConfigDocument::default()
-        };
-        if is_left("occasions") {
-            left.occasions.clone_from(&self.occasions);
-        }
-        if is_left("invitation templates") {
-            left.invitation_templates.clone_from(&self.invitation_templates);
-        }
+        let mut left = self.clone();
+        left.retain_entries(|name| is_left(&name_ref(name)));
+        left.alerts = left.alerts.filter(|_| is_left("alerts"));
+        left.prices = left.prices.filter(|_| is_left("prices"));
+        left.occasions.retain(|_| is_left("occasions"));
+        left.invitation_templates
+            .retain(|_| is_left("invitation templates"));
         left
     }
 }

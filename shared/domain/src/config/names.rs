@@ -7,6 +7,7 @@ use crate::provider::Provider;
 use crate::tools::Tool;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
@@ -27,8 +28,8 @@ pub trait ConfigEntry: Serialize + DeserializeOwned + Clone + PartialEq + Send +
     /// Makes a document of this entry alone.
     fn into_document(self) -> ConfigDocument;
 
-    /// Makes the names of the entry with this id. `None` if the text is no id of the kind.
-    fn name_entry(id: &str) -> Option<ConfigNames>;
+    /// Makes the name of the entry with this id. `None` if the text is no id of the kind.
+    fn parse_name(id: &str) -> Option<EntryRef>;
 
     /// Takes the entry out of a node of the graph. `None` if that is of another kind.
     fn from_entry(entry: Entry) -> Option<Self>;
@@ -63,6 +64,14 @@ macro_rules! config_entries {
                 match self {
                     $(Self::$entry(entry) => &entry.$owner,)*
                 }
+            }
+
+            /// Returns the entry as JSON, as documents have it.
+            pub(super) fn to_json(&self) -> Value {
+                let written = match self {
+                    $(Self::$entry(entry) => serde_json::to_value(entry),)*
+                };
+                written.unwrap_or_default()
             }
         }
 
@@ -126,49 +135,6 @@ macro_rules! config_entries {
             }
         }
 
-        impl ConfigNames {
-            /// Lists the names of entries by their ids.
-            pub fn list_entry_names(&self) -> Vec<EntryRef> {
-                let mut all = Vec::new();
-                $(all.extend(self.$entries.iter().cloned().map(EntryRef::$entry));)*
-                all
-            }
-        }
-
-        impl Extend<EntryRef> for ConfigNames {
-            fn extend<I: IntoIterator<Item = EntryRef>>(&mut self, names: I) {
-                for name in names {
-                    match name {
-                        $(EntryRef::$entry(id) => {
-                            self.$entries.insert(id);
-                        })*
-                    }
-                }
-            }
-        }
-
-        impl ConfigRemoval {
-            /// Lists the names of what is removed, what refers to others before these.
-            pub fn list_entry_names(&self) -> Vec<EntryRef> {
-                let mut all = Vec::new();
-                $(all.extend(self.$entries.iter().rev().cloned().map(EntryRef::$entry));)*
-                all.reverse();
-                all
-            }
-        }
-
-        impl FromIterator<EntryRef> for ConfigRemoval {
-            fn from_iter<I: IntoIterator<Item = EntryRef>>(names: I) -> Self {
-                let mut removal = Self::default();
-                for name in names {
-                    match name {
-                        $(EntryRef::$entry(id) => removal.$entries.push(id),)*
-                    }
-                }
-                removal
-            }
-        }
-
         $(impl ConfigEntry for $entry {
             const KIND: &'static str = $kind;
 
@@ -191,11 +157,8 @@ macro_rules! config_entries {
                 }
             }
 
-            fn name_entry(id: &str) -> Option<ConfigNames> {
-                Some(ConfigNames {
-                    $entries: BTreeSet::from([$id::parse(id).ok()?]),
-                    ..ConfigNames::default()
-                })
+            fn parse_name(id: &str) -> Option<EntryRef> {
+                $id::parse(id).ok().map(EntryRef::$entry)
             }
 
             fn from_entry(entry: Entry) -> Option<Self> {
@@ -237,16 +200,8 @@ impl Entry {
 /// Names of configuration entries. What is not configured has no effect.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ConfigNames {
-    /// Ids of tenants.
-    pub tenants: BTreeSet<TenantId>,
-    /// Ids of calendars.
-    pub calendars: BTreeSet<CalendarId>,
-    /// Ids of tools.
-    pub tools: BTreeSet<ToolId>,
-    /// Ids of agents.
-    pub agents: BTreeSet<AgentId>,
-    /// Ids of instances.
-    pub instances: BTreeSet<InstanceId>,
+    /// Names of entries by their ids.
+    pub entries: BTreeSet<EntryRef>,
     /// Names of instances at their providers.
     pub externals: BTreeSet<(Provider, ExternalId)>,
     /// The parts of variables' names that stand for tenants ([`TenantId::variable_part`]). Each names all tenants with it.
@@ -257,15 +212,15 @@ pub struct ConfigNames {
     pub prices: bool,
 }
 
-impl FromIterator<EntryRef> for ConfigNames {
-    fn from_iter<I: IntoIterator<Item = EntryRef>>(names: I) -> Self {
-        let mut all = Self::default();
-        all.extend(names);
-        all
-    }
-}
-
 impl ConfigNames {
+    /// Makes the names of these entries.
+    pub fn of(entries: impl IntoIterator<Item = EntryRef>) -> Self {
+        Self {
+            entries: entries.into_iter().collect(),
+            ..Self::default()
+        }
+    }
+
     /// Returns `true` if these names mean nothing.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
@@ -274,13 +229,14 @@ impl ConfigNames {
     /// Makes the ids of the entries that a change and a removal write.
     pub fn of_written(change: &ConfigDocument, removal: &ConfigRemoval) -> Self {
         let changed = change.list_entry_names().into_iter();
-        changed.chain(removal.list_entry_names()).collect()
+        Self::of(changed.chain(removal.list_entry_names()))
     }
 
     /// Adds the names of all entries that `change` names or refers to.
     pub fn add_change(&mut self, change: &ConfigDocument) {
-        self.extend(change.list_entry_names());
-        self.extend(change.list_entries().iter().flat_map(Entry::refers_to));
+        let referred = change.list_entries();
+        self.entries.extend(change.list_entry_names());
+        self.entries.extend(referred.iter().flat_map(Entry::refers_to));
         for instance in &change.instances {
             let external = instance.resolve_external_id();
             self.externals
@@ -289,14 +245,34 @@ impl ConfigNames {
         self.add_destinations(change);
     }
 
+    /// Returns the ids of the tenants among the entries.
+    pub fn list_tenants(&self) -> BTreeSet<TenantId> {
+        self.entries
+            .iter()
+            .filter_map(EntryRef::as_tenant)
+            .cloned()
+            .collect()
+    }
+
     /// Adds the names of what the destinations of the document's alerts refer to.
     pub fn add_destinations(&mut self, document: &ConfigDocument) {
         let alerts = document.alerts.iter();
         for destination in alerts.flat_map(|alerts| &alerts.destinations) {
-            self.tenants.extend(destination.tenant.clone());
+            let tenant = destination.tenant.clone();
+            self.entries.extend(tenant.map(EntryRef::Tenant));
             if let Some(DestinationChannel::WhatsApp(whatsapp)) = destination.channel() {
-                self.instances.insert(whatsapp.instance.clone());
+                self.entries.insert(EntryRef::Instance(whatsapp.instance.clone()));
             }
+        }
+    }
+}
+
+impl EntryRef {
+    /// Returns the id, if it is that of a tenant.
+    pub fn as_tenant(&self) -> Option<&TenantId> {
+        match self {
+            Self::Tenant(id) => Some(id),
+            _ => None,
         }
     }
 }
@@ -338,7 +314,7 @@ impl ConfigDocument {
             entries.map(|entry| (entry.entry_name(), entry)).collect()
         };
         let (one, other) = (by_name(self), by_name(other));
-        let names = names.list_entry_names();
-        names.iter().all(|name| one.get(name) == other.get(name))
+        let mut names = names.entries.iter();
+        names.all(|name| one.get(name) == other.get(name))
     }
 }

@@ -1,23 +1,12 @@
 //! The removal of configuration that a document does not name.
 
 use super::{ConfigDocument, EntryRef, Instance};
-use crate::ids::{AgentId, CalendarId, InstanceId, TenantId, ToolId};
+use crate::ids::{AgentId, InstanceId, TenantId};
 use std::collections::BTreeSet;
 
-/// The entries to remove from the configuration.
+/// The names of the entries to remove from the configuration.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct ConfigRemoval {
-    /// The tenants to remove.
-    pub tenants: Vec<TenantId>,
-    /// The calendars to remove.
-    pub calendars: Vec<CalendarId>,
-    /// The tools to remove.
-    pub tools: Vec<ToolId>,
-    /// The agents to remove.
-    pub agents: Vec<AgentId>,
-    /// The instances to remove.
-    pub instances: Vec<InstanceId>,
-}
+pub struct ConfigRemoval(BTreeSet<EntryRef>);
 
 /// The effect of removing what a document does not name.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -31,7 +20,39 @@ pub struct PrunePlan {
 impl ConfigRemoval {
     /// Returns `true` if there is nothing to remove.
     pub fn is_empty(&self) -> bool {
-        *self == Self::default()
+        self.0.is_empty()
+    }
+
+    /// Lists the names, what refers to others before these. Those of a kind are sorted by their ids.
+    pub fn list_entry_names(&self) -> Vec<EntryRef> {
+        let all: Vec<&EntryRef> = self.0.iter().collect();
+        let kinds = all.chunk_by(|one, next| one.kind_word() == next.kind_word());
+        kinds.rev().flatten().copied().cloned().collect()
+    }
+
+    /// Lists the tenants to remove.
+    pub fn list_tenants(&self) -> Vec<&TenantId> {
+        self.0.iter().filter_map(EntryRef::as_tenant).collect()
+    }
+
+    /// Lists the agents to remove.
+    pub fn list_agents(&self) -> Vec<&AgentId> {
+        let agents = self.0.iter().filter_map(|name| match name {
+            EntryRef::Agent(id) => Some(id),
+            _ => None,
+        });
+        agents.collect()
+    }
+
+    /// Leaves the tenants where they are.
+    pub fn keep_tenants(&mut self) {
+        self.0.retain(|name| name.as_tenant().is_none());
+    }
+}
+
+impl FromIterator<EntryRef> for ConfigRemoval {
+    fn from_iter<I: IntoIterator<Item = EntryRef>>(names: I) -> Self {
+        Self(names.into_iter().collect())
     }
 }
 
@@ -63,20 +84,20 @@ impl ConfigDocument {
         let named: BTreeSet<EntryRef> = wanted.list_entry_names().into_iter().collect();
         let has_history =
             |name: &EntryRef| matches!(name, EntryRef::Instance(id) if with_history.contains(id));
-        let (mut needed, mut removed) = (BTreeSet::new(), Vec::new());
+        let (mut needed, mut removed) = (BTreeSet::new(), BTreeSet::new());
         // What refers to others is looked at before these.
         for entry in self.list_entries().iter().rev() {
             let name = entry.entry_name();
             if named.contains(&name) || needed.contains(&name) || has_history(&name) {
                 needed.extend(entry.refers_to());
             } else {
-                removed.push(name);
+                removed.insert(name);
             }
         }
         let kept = self.unnamed_instances(wanted);
         let kept = kept.filter(|instance| with_history.contains(&instance.id) && !instance.disabled);
         PrunePlan {
-            remove: removed.into_iter().rev().collect(),
+            remove: ConfigRemoval(removed),
             disable: kept
                 .map(|instance| Instance {
                     disabled: true,
@@ -89,9 +110,8 @@ impl ConfigDocument {
     /// Returns this document without what `removal` names.
     #[must_use]
     pub fn without(&self, removal: &ConfigRemoval) -> ConfigDocument {
-        let removed: BTreeSet<EntryRef> = removal.list_entry_names().into_iter().collect();
         let mut left = self.clone();
-        left.retain_entries(|name| !removed.contains(name));
+        left.retain_entries(|name| !removal.0.contains(name));
         left
     }
 }
@@ -129,9 +149,9 @@ mod tests {
         let known = document(&[("a", "ana"), ("b", "bob")]);
         let plan = known.plan_prune(&wanted(), &BTreeSet::new());
         assert_eq!(plan.disable, []);
-        assert_eq!(plan.remove.instances[0].as_str(), "b");
-        assert_eq!(plan.remove.agents[0].as_str(), "bob");
-        assert_eq!(plan.remove.tenants[0].as_str(), "shop");
+        let removed = plan.remove.list_entry_names();
+        let removed: Vec<String> = removed.iter().map(EntryRef::to_string).collect();
+        assert_eq!(removed, ["instance `b`", "agent `bob`", "tenant `shop`"]);
         let left = known.without(&plan.remove);
         assert_eq!(left, wanted());
         assert_eq!(left.plan_prune(&wanted(), &BTreeSet::new()), PrunePlan::default());

@@ -10,7 +10,7 @@ impl ConfigNames {
         let own: BTreeSet<EntryRef> = change.list_entry_names().into_iter().collect();
         let entries = change.list_entries();
         let referred = entries.iter().flat_map(Entry::refers_to);
-        referred.filter(|name| !own.contains(name)).collect()
+        Self::of(referred.filter(|name| !own.contains(name)))
     }
 }
 
@@ -82,7 +82,8 @@ mod tests {
         assert!(names.is_empty());
         let alone = document(&[], &[], &[instance("ward", "clinic", "ana")]);
         let names = ConfigNames::of_referred(&alone);
-        assert_eq!((names.tenants.len(), names.agents.len()), (1, 1));
+        let names: Vec<String> = names.entries.iter().map(EntryRef::to_string).collect();
+        assert_eq!(names, ["tenant `clinic`", "agent `ana`"]);
     }
 
     #[test]
@@ -105,20 +106,16 @@ mod tests {
     #[test]
     fn what_stays_may_not_refer_to_what_goes() {
         let nothing = ConfigDocument::default();
-        let ana = ConfigRemoval {
-            agents: vec![AgentId::parse("ana").unwrap()],
-            ..ConfigRemoval::default()
-        };
+        let ana = EntryRef::Agent(AgentId::parse("ana").unwrap());
+        let desk = EntryRef::Instance(InstanceId::parse("desk").unwrap());
+        let both: ConfigRemoval = [ana.clone(), desk].into_iter().collect();
+        let ana: ConfigRemoval = [ana].into_iter().collect();
         assert!(stored().refers_to_removed(&ana, &nothing));
-        let mut both = ana.clone();
-        both.instances.push(InstanceId::parse("desk").unwrap());
         assert!(!stored().refers_to_removed(&both, &nothing));
         let moved = document(&[], &[], &[instance("desk", "clinic", "eve")]);
         assert!(!stored().refers_to_removed(&ana, &moved));
-        let tenant = ConfigRemoval {
-            tenants: vec![TenantId::parse("shop").unwrap()],
-            ..ConfigRemoval::default()
-        };
+        let tenant = EntryRef::Tenant(TenantId::parse("shop").unwrap());
+        let tenant: ConfigRemoval = [tenant].into_iter().collect();
         assert!(stored().refers_to_removed(&tenant, &nothing), "its agent stays");
     }
 }

@@ -1,7 +1,7 @@
 //! Finds the tenant for which a request about occasions is made.
 
 use recado_domain::access::Caller;
-use recado_domain::config::{ConfigNames, Tenant};
+use recado_domain::config::{ConfigNames, EntryRef, Tenant};
 use recado_domain::ids::TenantId;
 use recado_ports::Deps;
 use recado_ports::ports::{PageRequest, PortError, PortResult};
@@ -44,10 +44,7 @@ pub(crate) async fn choose_tenant(
 
 /// Returns a tenant of the configuration; `None` if it does not exist.
 pub(crate) async fn find_tenant(deps: &Deps, id: &TenantId) -> PortResult<Option<Tenant>> {
-    let names = ConfigNames {
-        tenants: [id.clone()].into(),
-        ..ConfigNames::default()
-    };
+    let names = ConfigNames::of([EntryRef::Tenant(id.clone())]);
     Ok(find_named_entries(deps.store(), &names)
         .await?
         .tenants

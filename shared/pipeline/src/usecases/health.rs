@@ -9,7 +9,7 @@ use jiff::Timestamp;
 pub use open_work::OpenWorkCounts;
 use open_work::{WaitingByInstance, count_open_work};
 use recado_domain::access::Caller;
-use recado_domain::config::{ConfigNames, Instance, RESERVED_INSTANCE};
+use recado_domain::config::{ConfigNames, EntryRef, Instance, RESERVED_INSTANCE};
 use recado_domain::connection_look::{ConnectionLook, find_last_look};
 use recado_domain::dead_letter::QueueName;
 use recado_domain::ids::{InstanceId, TenantId};
@@ -19,7 +19,7 @@ use recado_ports::Deps;
 use recado_ports::ports::{OpenWork, PortError, PortResult, QueueDepth, QueueDepths};
 use recado_ports::records::configuration::find_named_entries;
 use recado_ports::records::dead_letters::{DeadLetterCounts, count_dead_letters};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// Number of waiting messages above which the health is degraded: a person should look.
 pub const DEPTH_DEGRADED: u64 = 100;
@@ -194,10 +194,7 @@ pub async fn assess_health(
 
 /// Returns an instance by its id, as it is stored now. `None`: it is unknown or outside the caller's scope.
 async fn find_stored_instance(deps: &Deps, caller: &Caller, id: &InstanceId) -> PortResult<Option<Instance>> {
-    let names = ConfigNames {
-        instances: BTreeSet::from([id.clone()]),
-        ..ConfigNames::default()
-    };
+    let names = ConfigNames::of([EntryRef::Instance(id.clone())]);
     let found = find_named_entries(deps.store(), &names)
         .await?
         .instances

@@ -14,7 +14,7 @@ pub use vectors::{VectorState, embed_knowledge};
 use crate::steps::knowledge_reading::{ReadingError, SnapshotReading, ensure_snapshot_loaded, read_snapshot};
 use crate::steps::knowledge_search::search_loaded_snapshot;
 use recado_domain::access::Caller;
-use recado_domain::config::ConfigNames;
+use recado_domain::config::{ConfigNames, EntryRef};
 use recado_domain::ids::{AgentId, TenantId};
 use recado_domain::knowledge::{
     AgentKnowledge, FoundBlocks, KnowledgeBlock, KnowledgeSnapshot, KnowledgeSource, SnapshotError, SourceId,
@@ -157,8 +157,7 @@ pub async fn search_knowledge(
 
 /// Returns the tenant of a configured agent in the caller's scope.
 async fn find_tenant(deps: &Deps, caller: &Caller, agent: &AgentId) -> Result<TenantId, KnowledgeError> {
-    let mut names = ConfigNames::default();
-    names.agents.insert(agent.clone());
+    let names = ConfigNames::of([EntryRef::Agent(agent.clone())]);
     let found = find_named_entries(deps.store(), &names).await?;
     let within = found
         .agents

@@ -2,7 +2,7 @@
 
 use crate::steps::identity::load_identity_key;
 use recado_domain::access::Caller;
-use recado_domain::config::ConfigNames;
+use recado_domain::config::{ConfigNames, EntryRef};
 use recado_domain::ids::TenantId;
 use recado_domain::opt_out::{OptOut, OptOutSource, UnsubscribeToken};
 use recado_ports::Deps;
@@ -32,10 +32,7 @@ pub async fn is_unsubscribe_token(deps: &Deps, token: &str) -> PortResult<bool> 
 pub async fn unsubscribe_by_link(deps: &Deps, token: &str) -> Result<(), UnsubscribeError> {
     let key = load_identity_key(deps).await?;
     let opened = UnsubscribeToken::open_token(&key, token).ok_or(UnsubscribeError::UnknownLink)?;
-    let names = ConfigNames {
-        tenants: [opened.tenant.clone()].into(),
-        ..ConfigNames::default()
-    };
+    let names = ConfigNames::of([EntryRef::Tenant(opened.tenant.clone())]);
     let stored = find_named_entries(deps.store(), &names).await?.tenants;
     if stored.iter().all(|tenant| tenant.removing_since.is_some()) {
         return Ok(());

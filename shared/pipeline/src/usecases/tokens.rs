@@ -7,7 +7,7 @@ use crate::steps::identity::load_identity_key;
 use jiff::Timestamp;
 use recado_domain::access::{Caller, Scope, Token, TokenRole};
 use recado_domain::audit::{AuditAction, AuditedAction};
-use recado_domain::config::ConfigNames;
+use recado_domain::config::{ConfigNames, EntryRef};
 use recado_domain::ids::{TenantId, TokenName};
 use recado_domain::secret::Secret;
 use recado_ports::Deps;
@@ -16,7 +16,6 @@ use recado_ports::random_id::generate_nonce;
 use recado_ports::records::configuration::find_named_entries;
 use recado_ports::records::tokens;
 pub use sessions::{begin_session, end_session, find_session_caller};
-use std::collections::BTreeSet;
 
 /// The prefix of every token's text, by which people and scanners recognize it.
 const PREFIX: &str = "recado_";
@@ -130,10 +129,7 @@ async fn choose_tenant(
         }
         (Scope::Installation, None) => Ok(None),
         (Scope::Installation, Some(wanted)) => {
-            let names = ConfigNames {
-                tenants: BTreeSet::from([wanted.clone()]),
-                ..ConfigNames::default()
-            };
+            let names = ConfigNames::of([EntryRef::Tenant(wanted.clone())]);
             let known = find_named_entries(deps.store(), &names).await?;
             if known.tenants.is_empty() {
                 return Err(TokenError::NotFound("tenant"));

@@ -7,7 +7,7 @@ use crate::steps::working_instances::TenantPages;
 use futures::stream::{self, StreamExt, TryStreamExt};
 use jiff::civil::Date;
 use recado_domain::access::Caller;
-use recado_domain::config::ConfigNames;
+use recado_domain::config::{ConfigNames, EntryRef};
 use recado_domain::country::Country;
 use recado_domain::ids::{AgentId, ConversationId, TenantId};
 use recado_domain::message::TokenUsage;
@@ -150,10 +150,7 @@ async fn list_stored_sums(
     let tenants = match wanted {
         Some(tenant) if !caller.scope.covers(tenant) => return Ok(None),
         Some(tenant) => {
-            let names = ConfigNames {
-                tenants: [tenant.clone()].into(),
-                ..ConfigNames::default()
-            };
+            let names = ConfigNames::of([EntryRef::Tenant(tenant.clone())]);
             let found = find_named_entries(deps.store(), &names).await?;
             if found.tenants.is_empty() {
                 return Ok(None);

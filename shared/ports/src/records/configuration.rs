@@ -240,12 +240,11 @@ pub async fn load_configuration(table: &dyn Table, tenant: Option<&TenantId>) ->
 
 /// Returns the entries that `names` names, each once. They are read by their keys, whatever the number of others.
 pub async fn find_named_entries(table: &dyn Table, names: &ConfigNames) -> PortResult<ConfigDocument> {
-    let entries = names.list_entry_names();
     let externals = names.externals.iter();
     let externals = externals.map(|(provider, external)| key_of_external(*provider, external));
     let alerts = names.alerts.then(|| Key::new(AlertConfig::KIND, None, PLACE));
     let prices = names.prices.then(|| Key::new(PriceList::KIND, None, PLACE));
-    let keys = entries.iter().map(build_key).chain(externals);
+    let keys = names.entries.iter().map(build_key).chain(externals);
     let mut keys: BTreeSet<Key> = keys.chain(alerts).chain(prices).collect();
     for part in &names.variable_parts {
         let prefix = prefix_of_variable(part);

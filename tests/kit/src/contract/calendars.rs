@@ -2,7 +2,7 @@
 
 use crate::builders::Fixture;
 use crate::ports::succeed;
-use recado_domain::config::{Calendar, ConfigDocument, ConfigEntry, ConfigNames, ConfigRemoval};
+use recado_domain::config::{Calendar, ConfigDocument, ConfigEntry, ConfigNames, ConfigRemoval, EntryRef};
 use recado_domain::ids::CalendarId;
 use recado_ports::ports::{PageRequest, Store, WriteOutcome};
 use recado_ports::records::configuration::{
@@ -10,7 +10,6 @@ use recado_ports::records::configuration::{
     replace_configuration,
 };
 use serde_json::json;
-use std::collections::BTreeSet;
 
 /// Makes a calendar of the fixture's tenant.
 fn calendar(fixture: &Fixture, name: &str) -> Calendar {
@@ -33,10 +32,8 @@ fn document_of(calendars: &[Calendar]) -> ConfigDocument {
 }
 
 fn removal_of(calendars: &[Calendar]) -> ConfigRemoval {
-    ConfigRemoval {
-        calendars: calendars.iter().map(|calendar| calendar.id.clone()).collect(),
-        ..ConfigRemoval::default()
-    }
+    let ids = calendars.iter().map(|calendar| calendar.id.clone());
+    ids.map(EntryRef::Calendar).collect()
 }
 
 pub async fn calendars_are_read_by_their_ids_and_listed_by_tenant_in_pages<S: Store>(store: &S) {
@@ -63,10 +60,8 @@ pub async fn calendars_are_read_by_their_ids_and_listed_by_tenant_in_pages<S: St
     }
     let own = succeed(load_configuration(store, tenant)).await;
     assert_eq!(own.calendars, [first, second.clone()]);
-    let names = ConfigNames {
-        calendars: BTreeSet::from([second.id.clone(), CalendarId::parse("no-calendar").unwrap()]),
-        ..ConfigNames::default()
-    };
+    let ids = [second.id.clone(), CalendarId::parse("no-calendar").unwrap()];
+    let names = ConfigNames::of(ids.map(EntryRef::Calendar));
     assert_eq!(
         succeed(find_named_entries(store, &names)).await,
         second.into_document()
@@ -96,12 +91,12 @@ pub async fn a_calendar_is_changed_by_condition_and_needs_its_tenant<S: Store>(s
     );
     assert_eq!(replace(&changed, &known).await, WriteOutcome::Written);
     // The tenant stays while its calendar does.
-    let removal = ConfigRemoval {
-        tenants: vec![fixture.bound.tenant.id.clone()],
-        agents: vec![fixture.bound.agent.id.clone()],
-        instances: vec![fixture.instance().clone()],
-        ..ConfigRemoval::default()
-    };
+    let removal = [
+        EntryRef::Tenant(fixture.bound.tenant.id.clone()),
+        EntryRef::Agent(fixture.bound.agent.id.clone()),
+        EntryRef::Instance(fixture.instance().clone()),
+    ];
+    let removal: ConfigRemoval = removal.into_iter().collect();
     let removed = succeed(replace_configuration(
         store,
         &nothing.1,

@@ -3,7 +3,7 @@
 use super::patience::{CONFIGURATION, eventually};
 use crate::builders::{Fixture, far_ahead, fresh};
 use crate::ports::succeed;
-use recado_domain::config::{ConfigDocument, ConfigRemoval, CredentialRef, InstanceConfig};
+use recado_domain::config::{ConfigDocument, ConfigRemoval, CredentialRef, EntryRef, InstanceConfig};
 use recado_domain::ids::ExternalId;
 use recado_domain::provider::Provider;
 use recado_domain::rate::Rate;
@@ -210,12 +210,12 @@ pub async fn what_is_removed_is_not_found_and_may_be_configured_anew<S: Store>(s
     let (gone, stays) = (Fixture::new(), Fixture::new());
     let both = gone.document().with_changes(&stays.document());
     succeed(put_configuration(store, &both)).await;
-    let removal = ConfigRemoval {
-        tenants: vec![gone.bound.tenant.id.clone()],
-        agents: vec![gone.bound.agent.id.clone()],
-        instances: vec![gone.instance().clone()],
-        ..ConfigRemoval::default()
-    };
+    let removal = [
+        EntryRef::Tenant(gone.bound.tenant.id.clone()),
+        EntryRef::Agent(gone.bound.agent.id.clone()),
+        EntryRef::Instance(gone.instance().clone()),
+    ];
+    let removal: ConfigRemoval = removal.into_iter().collect();
     // Removing is repeatable.
     for _ in 0..2 {
         succeed(remove_configuration(store, &removal)).await;
@@ -240,10 +240,8 @@ pub async fn a_removal_of_agents_leaves_instances_alone<S: Store>(store: &S) {
     let mut agent = other.document();
     agent.instances.clear();
     succeed(put_configuration(store, &agent)).await;
-    let removal = ConfigRemoval {
-        agents: vec![other.bound.agent.id.clone()],
-        ..ConfigRemoval::default()
-    };
+    let removal = [EntryRef::Agent(other.bound.agent.id.clone())];
+    let removal: ConfigRemoval = removal.into_iter().collect();
     succeed(remove_configuration(store, &removal)).await;
     let all = succeed(load_configuration(store, None)).await;
     assert!(!all.agents.iter().any(|agent| agent.id == other.bound.agent.id));

@@ -5,7 +5,7 @@ use super::patience::{CONFIGURATION, eventually};
 use crate::builders::Fixture;
 use crate::ports::succeed;
 use recado_domain::config::{
-    Agent, ConfigDocument, ConfigEntry, ConfigNames, ConfigRemoval, Instance, Tenant,
+    Agent, ConfigDocument, ConfigEntry, ConfigNames, ConfigRemoval, EntryRef, Instance, Tenant,
 };
 use recado_domain::ids::TenantId;
 use recado_ports::ports::{Page, PageRequest, PortResult, Store, WriteOutcome};
@@ -96,9 +96,11 @@ pub async fn entries_are_read_by_their_names_and_no_others<S: Store>(store: &S) 
         succeed(put_configuration(store, &fixture.document())).await;
     }
     let names = ConfigNames {
-        tenants: BTreeSet::from([one.bound.tenant.id.clone()]),
-        agents: BTreeSet::from([one.bound.agent.id.clone()]),
-        instances: BTreeSet::from([one.instance().clone()]),
+        entries: BTreeSet::from([
+            EntryRef::Tenant(one.bound.tenant.id.clone()),
+            EntryRef::Agent(one.bound.agent.id.clone()),
+            EntryRef::Instance(one.instance().clone()),
+        ]),
         externals: BTreeSet::from([(one.bound.instance.provider, one.external())]),
         ..ConfigNames::default()
     };
@@ -152,11 +154,11 @@ pub async fn a_replacement_is_refused_if_an_entry_is_no_longer_as_it_was_known<S
     assert_eq!(replace(&new, &old).await, WriteOutcome::Written);
     assert_configured(store, &new).await;
     assert_bound(store, &changed, &changed.bound).await;
-    let removal = ConfigRemoval {
-        agents: vec![changed.bound.agent.id.clone()],
-        instances: vec![changed.instance().clone()],
-        ..ConfigRemoval::default()
-    };
+    let removal = [
+        EntryRef::Agent(changed.bound.agent.id.clone()),
+        EntryRef::Instance(changed.instance().clone()),
+    ];
+    let removal: ConfigRemoval = removal.into_iter().collect();
     let remove = async |known: &ConfigDocument| {
         succeed(replace_configuration(store, &nothing.1, &removal, known)).await
     };
@@ -174,10 +176,8 @@ pub async fn a_replacement_is_refused_if_an_entry_is_no_longer_as_it_was_known<S
 
 /// Makes the removal of the fixture's agent alone.
 fn removal_of_agent(fixture: &Fixture) -> ConfigRemoval {
-    ConfigRemoval {
-        agents: vec![fixture.bound.agent.id.clone()],
-        ..ConfigRemoval::default()
-    }
+    let agent = EntryRef::Agent(fixture.bound.agent.id.clone());
+    [agent].into_iter().collect()
 }
 
 /// Returns the fixture's document in two parts: the tenant with its agent, and the instance that refers to them.

@@ -4,7 +4,7 @@ use super::directory::{assert_bound, bound};
 use super::patience::{CONFIGURATION, eventually};
 use crate::builders::Fixture;
 use crate::ports::succeed;
-use recado_domain::config::{ConfigDocument, ConfigEntry, ConfigNames, ConfigRemoval};
+use recado_domain::config::{ConfigDocument, ConfigEntry, ConfigNames, ConfigRemoval, EntryRef};
 use recado_domain::ids::ToolId;
 use recado_domain::tools::Tool;
 use recado_ports::ports::{PageRequest, Store, WriteOutcome};
@@ -13,7 +13,6 @@ use recado_ports::records::configuration::{
     replace_configuration,
 };
 use serde_json::json;
-use std::collections::BTreeSet;
 
 /// Makes a fixture whose agent has two tools.
 fn with_tools() -> Fixture {
@@ -37,10 +36,8 @@ fn with_tools() -> Fixture {
 }
 
 fn removal_of(tools: &[Tool]) -> ConfigRemoval {
-    ConfigRemoval {
-        tools: tools.iter().map(|tool| tool.id.clone()).collect(),
-        ..ConfigRemoval::default()
-    }
+    let ids = tools.iter().map(|tool| tool.id.clone());
+    ids.map(EntryRef::Tool).collect()
 }
 
 pub async fn an_instance_is_found_with_its_agents_tools_and_no_others<S: Store>(store: &S) {
@@ -96,10 +93,8 @@ pub async fn tools_are_read_by_their_ids_and_listed_by_tenant_in_pages<S: Store>
     for tool in [&first, &other.bound.tools[0]] {
         assert_eq!(whole.tools.iter().filter(|known| *known == tool).count(), 1);
     }
-    let names = ConfigNames {
-        tools: BTreeSet::from([second.id.clone(), ToolId::parse("no-tool").unwrap()]),
-        ..ConfigNames::default()
-    };
+    let ids = [second.id.clone(), ToolId::parse("no-tool").unwrap()];
+    let names = ConfigNames::of(ids.map(EntryRef::Tool));
     assert_eq!(
         succeed(find_named_entries(store, &names)).await,
         second.into_document()
@@ -143,12 +138,13 @@ pub async fn an_agent_needs_its_tools_and_a_tool_its_tenant<S: Store>(store: &S)
     let removed = remove_configuration(store, &removal).await;
     assert!(removed.unwrap_err().is_retryable());
     assert_bound(store, &fixture, &fixture.bound).await;
-    let all = ConfigRemoval {
-        tenants: vec![fixture.bound.tenant.id.clone()],
-        agents: vec![fixture.bound.agent.id.clone()],
-        instances: vec![fixture.instance().clone()],
-        ..removal
-    };
+    let others = [
+        EntryRef::Tenant(fixture.bound.tenant.id.clone()),
+        EntryRef::Agent(fixture.bound.agent.id.clone()),
+        EntryRef::Instance(fixture.instance().clone()),
+    ];
+    let all = removal.list_entry_names().into_iter().chain(others);
+    let all: ConfigRemoval = all.collect();
     let removed = succeed(replace_configuration(
         store,
         &nothing.1,

@@ -1,5 +1,5 @@
 use super::*;
-use crate::config::ConfigDocument;
+use crate::config::{ConfigDocument, EntryRef};
 use serde_json::json;
 
 fn tool(change: &Value) -> Tool {
@@ -271,14 +271,16 @@ fn what_a_document_does_not_name_is_removed_unless_an_agent_names_it() {
         ..all.clone()
     };
     let plan = all.plan_prune(&wanted, &std::collections::BTreeSet::new());
-    let ids: Vec<&str> = plan.remove.tools.iter().map(ToolId::as_str).collect();
-    assert_eq!(ids, ["prices"]);
+    let removed = plan.remove.list_entry_names();
+    let removed: Vec<String> = removed.iter().map(EntryRef::to_string).collect();
+    assert_eq!(removed, ["tool `prices`"]);
     assert_eq!(all.without(&plan.remove).tools.len(), 1);
     assert!(!all.refers_to_removed(&plan.remove, &ConfigDocument::default()));
     let everything = all.plan_prune(&ConfigDocument::default(), &std::collections::BTreeSet::new());
-    assert_eq!(everything.remove.tools.len(), 2);
-    let mut tools_alone = everything.remove;
-    tools_alone.agents.clear();
+    let tools = everything.remove.list_entry_names().into_iter();
+    let tools: Vec<EntryRef> = tools.filter(|name| name.kind_word() == "tool").collect();
+    assert_eq!(tools.len(), 2);
+    let tools_alone = tools.into_iter().collect();
     assert!(all.refers_to_removed(&tools_alone, &ConfigDocument::default()));
 }
 

@@ -12,7 +12,7 @@ use super::{
 use crate::steps::audit::audit_actions;
 use crate::steps::knowledge_removal::remove_agent_knowledge;
 use recado_domain::access::Caller;
-use recado_domain::config::{ConfigDocument, ConfigEntry, ConfigRemoval, PrunePlan};
+use recado_domain::config::{ConfigDocument, ConfigEntry, ConfigNames, ConfigRemoval, PrunePlan};
 use recado_domain::ids::{TenantId, hash_parts};
 use recado_ports::Deps;
 use recado_ports::ports::{Page, PageRequest, PortResult, WriteOutcome};
@@ -75,10 +75,10 @@ pub async fn list_visible_entries<T: ConfigEntry + recado_ports::table::Record>(
 /// Returns an entry by its id. An entry outside the caller's scope counts as unknown.
 pub async fn find_entry<T: ConfigEntry>(deps: &Deps, caller: &Caller, id: &str) -> Result<T, ConfigureError> {
     let missing = ConfigureError::NotFound(T::KIND);
-    let Some(names) = T::name_entry(id) else {
+    let Some(name) = T::parse_name(id) else {
         return Err(missing);
     };
-    let found = find_named_entries(deps.store(), &names).await?;
+    let found = find_named_entries(deps.store(), &ConfigNames::of([name])).await?;
     let within = |entry: &&T| entry.entry_id() == id && caller.scope.covers(entry.owner());
     T::list_of(&found).iter().find(within).cloned().ok_or(missing)
 }
@@ -170,9 +170,11 @@ pub async fn remove_entry<T: ConfigEntry>(
 ) -> Result<ConfigurationChange, ConfigureError> {
     let entry: T = find_entry(deps, caller, id).await?;
     expected.check_entry(&entry)?;
-    let mut names = T::name_entry(id).unwrap_or_default();
-    let doomed: ConfigRemoval = names.list_entry_names().into_iter().collect();
-    names.alerts = true;
+    let doomed: ConfigRemoval = T::parse_name(id).into_iter().collect();
+    let names = ConfigNames {
+        alerts: true,
+        ..ConfigNames::of(doomed.list_entry_names())
+    };
     let known = read_surroundings(deps, &names, Some(entry.owner())).await?;
     let current = T::list_of(&known).iter().find(|known| known.entry_id() == id);
     expected.check_entry(current.ok_or(ConfigureError::NotFound(T::KIND))?)?;
@@ -219,13 +221,14 @@ async fn write_removal(
         instances: plan.disable,
         ..ConfigDocument::default()
     };
-    for agent in &plan.remove.agents {
+    let agents = plan.remove.list_agents();
+    for agent in &agents {
         remove_agent_knowledge(deps, caller, owner, agent).await?;
     }
     let store = deps.store();
     let written = replace_configuration(store, &disabled, &plan.remove, known).await?;
     if written != WriteOutcome::Conflict {
-        for agent in &plan.remove.agents {
+        for agent in &agents {
             remove_agent_knowledge(deps, caller, owner, agent).await?;
         }
     }

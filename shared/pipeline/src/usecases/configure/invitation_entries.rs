@@ -8,7 +8,7 @@ use crate::steps::occasion_reminders::{plan_reminders, withdraw_reminders};
 use crate::steps::unreadable::pass_over_unreadable;
 use recado_domain::access::Caller;
 use recado_domain::audit::{AuditAction, AuditedAction};
-use recado_domain::config::{ConfigDocument, ConfigNames};
+use recado_domain::config::{ConfigDocument, ConfigNames, EntryRef};
 use recado_domain::ids::TenantId;
 use recado_domain::invitations::{InvitationTemplate, Occasion};
 use recado_ports::Deps;
@@ -235,10 +235,7 @@ async fn check_tenant(
     (place, tenant): (&str, &TenantId),
 ) -> Result<(), ConfigureError> {
     let is_named = document.tenants.iter().any(|known| known.id == *tenant);
-    let names = ConfigNames {
-        tenants: [tenant.clone()].into(),
-        ..ConfigNames::default()
-    };
+    let names = ConfigNames::of([EntryRef::Tenant(tenant.clone())]);
     let exists = is_named || !find_named_entries(deps.store(), &names).await?.tenants.is_empty();
     if exists && caller.scope.covers(tenant) {
         return Ok(());

@@ -38,7 +38,7 @@ impl PlannedRemoval {
 
     /// Takes the tenants out: a caller of one tenant does not remove that tenant.
     pub(super) fn keep_tenants(&mut self) {
-        self.plan.remove.tenants.clear();
+        self.plan.remove.keep_tenants();
         self.changes.retain(|change| change.kind != "tenant");
     }
 }
@@ -66,7 +66,8 @@ pub(super) async fn write_changes(
     put_configuration(store, &change).await?;
     follow_endpoint_changes(deps, states, known, &change).await?;
     if !others.is_empty() {
-        let removed = |agent: &&Agent| others.agents.contains(&agent.id);
+        let removed = others.list_agents();
+        let removed = |agent: &&Agent| removed.contains(&&agent.id);
         let agents: Vec<&Agent> = known.agents.iter().filter(removed).collect();
         for agent in &agents {
             remove_agent_knowledge(deps, caller, &agent.tenant, &agent.id).await?;

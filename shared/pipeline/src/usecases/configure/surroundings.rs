@@ -5,7 +5,6 @@ use recado_domain::ids::TenantId;
 use recado_ports::Deps;
 use recado_ports::ports::PortResult;
 use recado_ports::records::configuration::{find_named_entries, load_configuration};
-use std::collections::BTreeSet;
 
 /// Number of tenants that are read one by one at most. Of more, the whole configuration is read at once.
 const TENANTS_MAX: usize = 32;
@@ -18,11 +17,11 @@ pub(super) async fn read_surroundings(
     own: Option<&TenantId>,
 ) -> PortResult<ConfigDocument> {
     let store = deps.store();
-    if names.tenants.len() > TENANTS_MAX {
+    let mut tenants = names.list_tenants();
+    if tenants.len() > TENANTS_MAX {
         return load_configuration(store, None).await;
     }
     let found = find_named_entries(store, names).await?;
-    let mut tenants: BTreeSet<TenantId> = names.tenants.clone();
     tenants.extend(found.list_owners());
     tenants.extend(own.cloned());
     // Stored destinations refer to further tenants and instances.

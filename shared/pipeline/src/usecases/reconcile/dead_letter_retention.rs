@@ -9,7 +9,7 @@ use crate::steps::upload;
 use async_trait::async_trait;
 use futures::stream::{self, StreamExt, TryStreamExt};
 use jiff::Timestamp;
-use recado_domain::config::ConfigNames;
+use recado_domain::config::{ConfigNames, EntryRef};
 use recado_domain::dead_letter::{DeadLetter, DeadLetterContent};
 use recado_domain::event::{EventPayload, webhook_file_key};
 use recado_domain::ids::TenantId;
@@ -84,13 +84,10 @@ async fn read_periods(
     deps: &Deps,
     dead_letters: &[DeadLetter],
 ) -> PortResult<BTreeMap<TenantId, RetentionPeriod>> {
-    let names = ConfigNames {
-        tenants: dead_letters
-            .iter()
-            .filter_map(|dead_letter| dead_letter.tenant.clone())
-            .collect(),
-        ..ConfigNames::default()
-    };
+    let tenants = dead_letters
+        .iter()
+        .filter_map(|dead_letter| dead_letter.tenant.clone());
+    let names = ConfigNames::of(tenants.map(EntryRef::Tenant));
     let tenants = find_named_entries(deps.store(), &names).await?.tenants;
     let period = |tenant: recado_domain::config::Tenant| (tenant.id, tenant.retention.dead_letters);
     Ok(tenants.into_iter().map(period).collect())

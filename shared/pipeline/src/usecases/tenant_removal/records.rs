@@ -247,13 +247,10 @@ impl Removed<'_> {
             .collect();
         remove_configuration(store, &rest).await?;
         store.overwrite_deleted().await?;
-        let itself = ConfigRemoval {
-            tenants: vec![self.tenant.clone()],
-            ..ConfigRemoval::default()
-        };
-        remove_configuration(store, &itself).await?;
-        report.agents = rest.agents.len();
-        report.instances = rest.instances.len();
+        let itself = [EntryRef::Tenant(self.tenant.clone())];
+        remove_configuration(store, &itself.into_iter().collect()).await?;
+        report.agents = self.document.agents.len();
+        report.instances = self.document.instances.len();
         report.done = true;
         Ok(())
     }

@@ -151,13 +151,13 @@ impl EntryWrite<'_> {
     async fn attempt_write(&self, table: &dyn Table) -> PortResult<WriteAttempt<WriteEnd>> {
         let names = ConfigNames::of_written(self.change, self.removal);
         // An entry takes two writes at least.
-        if names.list_entry_names().len() * 2 > WRITES_MAX {
+        if names.entries.len() * 2 > WRITES_MAX {
             return Ok(WriteAttempt::Done(WriteEnd::TooMuch));
         }
         // The tenants are read before what refers to their entries, so that what changes then is noticed.
         let mut stored = StoredEntries::default();
         let tenants = self.change.list_owners().into_iter().map(EntryRef::Tenant);
-        let first = names.list_entry_names().into_iter().chain(tenants);
+        let first = names.entries.iter().cloned().chain(tenants);
         stored.read_more(table, first.collect()).await?;
         let before = stored.to_document();
         let owners = before.list_owners().into_iter().map(EntryRef::Tenant);
@@ -202,7 +202,7 @@ impl EntryWrite<'_> {
             |entry: &&Entry| !matches!(entry, Entry::Instance(_)) && removed.contains(&entry.entry_name());
         let owners = entries.iter().filter(may_be_needed).map(Entry::entry_owner);
         let mut tenants: BTreeSet<TenantId> = owners.cloned().collect();
-        tenants.extend(self.removal.tenants.iter().cloned());
+        tenants.extend(self.removal.list_tenants().into_iter().cloned());
         for tenant in &tenants {
             let stored = load_configuration(table, Some(tenant)).await?;
             if stored.refers_to_removed(self.removal, self.change) {
@@ -238,7 +238,7 @@ impl EntryWrite<'_> {
         writes: &BTreeMap<Key, Write>,
     ) -> PortResult<Vec<Write>> {
         let (mut left, mut instances) = (Vec::new(), BTreeSet::new());
-        for tenant in &self.removal.tenants {
+        for tenant in self.removal.list_tenants() {
             for own in list_keys_of_tenant(table, tenant, "").await? {
                 let place = format!("{}{}", prefix_of_kind(own.partition.name), own.sort);
                 let lead = Key::new(OF_TENANT, Some(tenant), place);
