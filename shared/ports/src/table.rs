@@ -19,7 +19,7 @@ pub use lists::{delete_page, find_led, find_many, find_versions, list_records, l
 pub use record::{Lead, LeadContent, Record};
 pub use typed::{
     Change, SaveOutcome, Versioned, commit_change, delete_record, find_or_new, find_readable, find_record,
-    find_with_version, put_record, remove_record, save_record, save_record_with,
+    find_with_version, put_record, remove_record, save_record, save_record_with, write_record,
 };
 
 pub(crate) use lists::read_all_items;

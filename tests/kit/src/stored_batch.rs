@@ -9,8 +9,8 @@ use recado_domain::invitations::{Batch, BatchState, InvitationChannel, TemplateV
 use recado_domain::metadata::Metadata;
 use recado_domain::millis::add_duration;
 use recado_ports::ports::{Store, WriteOutcome};
-use recado_ports::records::batches::{BatchOutcome, begin_batch, save_batch_chunk};
-use recado_ports::table::Versioned;
+use recado_ports::records::batches::{BatchOutcome, begin_batch};
+use recado_ports::table::{Versioned, write_record};
 use serde_json::json;
 
 /// Time for which the batch is kept.
@@ -65,7 +65,7 @@ pub async fn store_batch<S: Store>(
     let begun = succeed(begin_batch(store, &mut new, None, now)).await;
     assert_eq!(begun, BatchOutcome::Begun);
     for chunk in split_recipients(&batch, guests) {
-        let written = succeed(save_batch_chunk(store, &mut Versioned::new(chunk))).await;
+        let written = succeed(write_record(store, &mut Versioned::new(chunk))).await;
         assert_eq!(written, WriteOutcome::Written);
     }
     batch

@@ -18,9 +18,8 @@ use recado_ports::ports::Store;
 use recado_ports::records::claims::InvitationClaim;
 use recado_ports::records::guests::{GuestOutcome, save_guest};
 use recado_ports::records::invitations::{InvitationOutcome, begin_invitation};
-use recado_ports::records::occasions::put_occasion;
 use recado_ports::records::opt_outs::apply_opt_out;
-use recado_ports::table::Versioned;
+use recado_ports::table::{Versioned, put_record};
 use serde_json::json;
 
 /// Time for which the guest and its invitation are kept. Some stories are told far ahead.
@@ -110,7 +109,7 @@ pub async fn store_invited_guest<S: Store>(
     given: GivenGuest<'_>,
     now: Timestamp,
 ) -> (Guest, Invitation) {
-    succeed(put_occasion(store, &make_occasion(fixture, given.occasion))).await;
+    succeed(put_record(store, &make_occasion(fixture, given.occasion))).await;
     let guest = make_guest(fixture, given, now);
     let mut new = Versioned::new(guest.clone());
     assert_eq!(succeed(save_guest(store, &mut new)).await, GuestOutcome::Written);

@@ -181,8 +181,8 @@ mod tests {
     use recado_ports::records::batches::{begin_batch, find_batch};
     use recado_ports::records::invitations::{begin_invitation, find_invitation};
     use recado_ports::records::scheduled_messages::{find_scheduled, put_scheduled};
-    use recado_ports::records::sessions::{find_session, put_session};
-    use recado_ports::table::Versioned;
+    use recado_ports::records::sessions::find_session;
+    use recado_ports::table::{Versioned, put_record};
     use recado_testkit::builders::{Fixture, at, identity_key};
     use serde_json::{Value, json};
 
@@ -231,7 +231,7 @@ mod tests {
             identity_key().hash_token("token"),
         );
         let session = ConsoleSession::begin(session, token, None, at(0));
-        block_on(put_session(&store, &session)).unwrap();
+        block_on(put_record(&store, &session)).unwrap();
         let is_signed_in = || block_on(find_session(&store, &session.hash)).unwrap().is_some();
         assert!(is_signed_in());
         let mut owed = fixture.conversation(1);

@@ -21,9 +21,8 @@ use recado_ports::records::client_keys::{find_client_key, hold_client_key};
 use recado_ports::records::configuration::{
     find_config_by_id, find_named_entries, load_configuration, put_configuration, replace_configuration,
 };
-use recado_ports::records::knowledge::save_knowledge;
-use recado_ports::records::turn_places::{find_turn_places, save_turn_places};
-use recado_ports::table::Versioned;
+use recado_ports::records::turn_places::find_turn_places;
+use recado_ports::table::{Versioned, write_record};
 use recado_testkit::builders::{Fixture, at, change_instance, nonce, seen};
 use recado_testkit::ports::succeed;
 use recado_testkit::{damaged_event_story, damaged_letter_story};
@@ -265,7 +264,7 @@ fn damaged_records_of_the_run_time_count_as_none_and_are_written_anew() {
         let (id, tenant) = (fixture.instance().clone(), fixture.bound.tenant.id.clone());
         block_on(async {
             let mut places = succeed(find_turn_places(&store, &tenant)).await;
-            let first = save_turn_places(&store, &mut places);
+            let first = write_record(&store, &mut places);
             assert_eq!(succeed(first).await, WriteOutcome::Written);
             let closed = seen(ConnectionStatus::Closed, minutes(0), Some(minutes(3)));
             let closed = InstanceChange::Connection(closed);
@@ -284,7 +283,7 @@ fn damaged_records_of_the_run_time_count_as_none_and_are_written_anew() {
             assert_eq!(state.connection, ConnectionStatus::Closed, "{damaged}");
             let mut damaged_places = succeed(find_turn_places(&store, &tenant)).await;
             assert_eq!(damaged_places.record, places.record, "{damaged}");
-            let anew = save_turn_places(&store, &mut damaged_places);
+            let anew = write_record(&store, &mut damaged_places);
             assert_eq!(succeed(anew).await, WriteOutcome::Written, "{damaged}");
             let found = succeed(find_turn_places(&store, &tenant)).await;
             assert_eq!(found, damaged_places, "{damaged}");
@@ -307,7 +306,7 @@ fn an_instance_is_found_without_a_tool_and_without_knowledge_that_cannot_be_read
         knowledge.begin_snapshot(SnapshotName::from_random_bits(7), at(0), &[]);
         block_on(async {
             succeed(put_configuration(&store, &fixture.document())).await;
-            let saved = succeed(save_knowledge(&store, &mut Versioned::new(knowledge))).await;
+            let saved = succeed(write_record(&store, &mut Versioned::new(knowledge))).await;
             assert_eq!(saved, WriteOutcome::Written);
             let spoil = move |c: &rusqlite::Connection| {
                 for kind in ["tools#", "knowledge#%"] {

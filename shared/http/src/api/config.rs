@@ -18,7 +18,8 @@ use recado_pipeline::audit;
 use recado_pipeline::configure::{
     self, ApplyOptions, ConfigurationChange, ConfigurationChangeKind, ConfigureError,
 };
-use recado_pipeline::records::applied_file::{read_applied_file, save_applied_file};
+use recado_pipeline::records::applied_file::read_applied_file;
+use recado_pipeline::table::put_record;
 use recado_whatsapp::describe_webhook_setup;
 use recado_whatsapp::webhook::WebhookKeys;
 use serde::{Deserialize, Serialize};
@@ -188,7 +189,7 @@ pub(super) async fn put_configuration(
     if let Some(file) = file.filter(|_| is_file) {
         let mut noted = read_applied_file(api.deps.store()).await?;
         noted.note_applied(&file, &applied.document, &[], false);
-        save_applied_file(api.deps.store(), &noted).await?;
+        put_record(api.deps.store(), &noted).await?;
     }
     let replaced = warn_of_replaced(&applied.changes, &otherwise);
     applied.warnings.extend(replaced);

@@ -6,7 +6,8 @@ use recado_domain::invitations::Batch;
 use recado_domain::millis::add_duration;
 use recado_ports::Deps;
 use recado_ports::ports::{PortResult, WriteOutcome};
-use recado_ports::records::batches::{find_batch, save_batch};
+use recado_ports::records::batches::find_batch;
+use recado_ports::table::write_record;
 
 /// Time until an expansion is restarted again.
 const RESTART_AGAIN: SignedDuration = SignedDuration::from_mins(2);
@@ -33,7 +34,7 @@ pub(crate) async fn restart_batch(deps: &Deps, tenant: &TenantId, id: &BatchId) 
         return Ok(false);
     };
     found.record.put_off(add_duration(now, RESTART_AGAIN));
-    let written = save_batch(deps.store(), &mut found).await?;
+    let written = write_record(deps.store(), &mut found).await?;
     let batch = found.record;
     let goes_on = batch.is_expanding() || batch.is_ending();
     if written == WriteOutcome::Conflict || !goes_on {

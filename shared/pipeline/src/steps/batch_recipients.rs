@@ -4,9 +4,9 @@ use recado_domain::ids::{GuestId, TenantId};
 use recado_domain::invitations::{Batch, BatchChunk, Guest};
 use recado_ports::Deps;
 use recado_ports::ports::{PageRequest, PortError, PortResult, WriteOutcome};
-use recado_ports::records::batches::{find_batch_chunk, list_batch_chunks, list_batches, save_batch_chunk};
+use recado_ports::records::batches::{find_batch_chunk, list_batch_chunks, list_batches};
 use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
-use recado_ports::table::Versioned;
+use recado_ports::table::{Versioned, write_record};
 
 /// Number of batches that one read returns.
 const PAGE: usize = 50;
@@ -46,7 +46,7 @@ async fn forget_in_chunk(deps: &Deps, chunk: Versioned<BatchChunk>, guests: &[&G
     retry_lost_write(contended, chunk, |mut chunk| async move {
         let is_theirs = |id: &GuestId| guests.iter().any(|guest| guest.id == *id);
         if !chunk.record.forget_guests(is_theirs)
-            || save_batch_chunk(deps.store(), &mut chunk).await? == WriteOutcome::Written
+            || write_record(deps.store(), &mut chunk).await? == WriteOutcome::Written
         {
             return Ok(WriteAttempt::Done(()));
         }

@@ -13,8 +13,9 @@ use recado_ports::Deps;
 use recado_ports::ports::{PortError, PortResult};
 use recado_ports::records::batches::find_batch;
 use recado_ports::records::invitations::find_invitation;
-use recado_ports::records::scheduled_messages::{find_scheduled, save_scheduled};
+use recado_ports::records::scheduled_messages::find_scheduled;
 use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
+use recado_ports::table::write_record;
 
 /// Takes back the delivery of an invitation whose batch was cancelled, so that another invitation may go in its place. The delivery is
 /// cancelled by a conditional write: a sender that holds it is not overtaken, and none begins it afterwards. Returns `false` if its
@@ -79,7 +80,7 @@ async fn take_back_scheduled(deps: &Deps, (tenant, id): (&TenantId, &ScheduledId
         {
             return Ok(WriteAttempt::Done(ScheduledLook::Stays));
         }
-        let written = save_scheduled(deps.store(), &mut found).await?;
+        let written = write_record(deps.store(), &mut found).await?;
         PortResult::Ok(WriteAttempt::after_write(written, ScheduledLook::TakenBack))
     })
     .await?;

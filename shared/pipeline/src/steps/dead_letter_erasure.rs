@@ -10,8 +10,7 @@ use recado_domain::scheduled::ScheduledMessage;
 use recado_ports::Deps;
 use recado_ports::ports::{DeadQueueMessage, EventChange, PageRequest, PortResult};
 use recado_ports::records::dead_letters::{DeadLetterFilter, list_dead_letters, remove_dead_letter};
-use recado_ports::records::scheduled_messages::save_scheduled;
-use recado_ports::table::Versioned;
+use recado_ports::table::{Versioned, write_record};
 use std::collections::BTreeSet;
 
 /// Maximum number of messages that are received from one dead-letter queue, in batches of ten.
@@ -146,6 +145,6 @@ pub(crate) async fn erase_scheduled_message(
         return Ok(false);
     }
     // Lost to the message's own time: then it is a message of the conversation, which is erased next.
-    let _ = save_scheduled(deps.store(), &mut found).await?;
+    let _ = write_record(deps.store(), &mut found).await?;
     Ok(true)
 }

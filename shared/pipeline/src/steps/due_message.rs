@@ -18,9 +18,9 @@ use recado_ports::Deps;
 use recado_ports::deps::pair_rate;
 use recado_ports::ports::{PortError, PortResult, WriteOutcome};
 use recado_ports::records::configuration::find_config_by_id;
-use recado_ports::records::scheduled_messages::{find_scheduled, save_scheduled};
+use recado_ports::records::scheduled_messages::find_scheduled;
 use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
-use recado_ports::table::{Change, Versioned};
+use recado_ports::table::{Change, Versioned, write_record};
 
 /// Moves a scheduled message that is due into its contact's conversation, and enqueues a send job. If its tenant has its
 /// instance no longer, the message is given up. An invitation asks again whether it may leave, and is put off or given up. Returns
@@ -88,7 +88,7 @@ async fn postpone_scheduled(
     if scheduled.record.postpone_pending(at).is_err() {
         return Ok(WriteOutcome::Conflict);
     }
-    save_scheduled(deps.store(), &mut scheduled).await
+    write_record(deps.store(), &mut scheduled).await
 }
 
 async fn convert_to_message(
@@ -149,5 +149,5 @@ async fn give_up_scheduled(
     if scheduled.record.give_up_pending(now, reason).is_err() {
         return Ok(WriteOutcome::Conflict);
     }
-    save_scheduled(deps.store(), &mut scheduled).await
+    write_record(deps.store(), &mut scheduled).await
 }

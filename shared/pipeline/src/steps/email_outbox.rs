@@ -11,9 +11,9 @@ use recado_domain::wake_up::{EmailJob, OutboundJob};
 use recado_ports::Deps;
 use recado_ports::ports::{OutboundEntry, PortError, PortResult, WriteOutcome};
 use recado_ports::records::dead_letters::remove_dead_letter;
-use recado_ports::records::invitations::{find_invitation, save_invitation};
+use recado_ports::records::invitations::find_invitation;
 use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
-use recado_ports::table::Versioned;
+use recado_ports::table::{Versioned, write_record};
 
 /// Builds the job of an invitation's e-mail.
 pub(crate) fn build_email_job(invitation: &Invitation, outbox: &EmailOutbox) -> OutboundJob {
@@ -40,7 +40,7 @@ pub(crate) async fn save_outbox(
     invitation: &mut Versioned<Invitation>,
 ) -> PortResult<WriteOutcome> {
     invitation.record.raise_revision();
-    save_invitation(deps.store(), invitation).await
+    write_record(deps.store(), invitation).await
 }
 
 /// Enqueues a job for an e-mail that is overdue. Returns `false` if nothing is left to do for it.

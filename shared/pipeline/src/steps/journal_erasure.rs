@@ -6,10 +6,10 @@ use recado_domain::ids::{TenantId, ThreadId};
 use recado_ports::Deps;
 use recado_ports::ports::{PortError, PortResult};
 use recado_ports::records::effects::{
-    JournalOutcome, delete_journal, find_journal, free_held_cells, save_journal_with_cells,
+    JournalOutcome, find_journal, free_held_cells, save_journal_with_cells,
 };
 use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
-use recado_ports::table::Versioned;
+use recado_ports::table::{Versioned, remove_record};
 
 /// Deletes the journal of a thread with the cells of its events. The events themselves stay in their calendar. An effect whose
 /// end is not stored is forgotten: nobody stores it any more. An erasure waits until its time is over.
@@ -30,7 +30,7 @@ async fn delete_with_cells(deps: &Deps, journal: &Versioned<Journal>) -> PortRes
     if !cells.is_empty() {
         free_held_cells(deps.store(), &journal.record.tenant, &cells).await?;
     }
-    delete_journal(deps.store(), journal).await
+    remove_record(deps.store(), journal).await
 }
 
 /// Forgets the effects of a thread that ended `before` or earlier. Returns `true` if something stays: what is owed (an effect
@@ -48,7 +48,7 @@ pub(crate) async fn forget_effects(
         let forgotten = journal.record.forget_ended(before, deps.system().now());
         let something_stays = !journal.record.is_empty();
         let written = if journal.record.is_empty() {
-            delete_journal(deps.store(), &journal).await?
+            remove_record(deps.store(), &journal).await?
         } else if forgotten {
             journal.record.raise_revision();
             let change = JournalChange::default();

@@ -13,9 +13,9 @@ use recado_domain::millis::add_duration;
 use recado_ports::Deps;
 use recado_ports::ports::{PortError, PortResult, WriteOutcome};
 use recado_ports::random_id::generate_correlation_id;
-use recado_ports::records::batches::{begin_batch, find_batch, save_batch};
+use recado_ports::records::batches::{begin_batch, find_batch};
 use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
-use recado_ports::table::Versioned;
+use recado_ports::table::{Versioned, write_record};
 
 /// Plans the reminders of an occasion that are not due yet. One that is planned stays as it is.
 pub(crate) async fn plan_reminders(
@@ -49,7 +49,7 @@ async fn plan_reminder(
         if !known.record.restore_reminder(now) {
             return Ok(WriteAttempt::Done(()));
         }
-        let written = save_batch(deps.store(), &mut known).await?;
+        let written = write_record(deps.store(), &mut known).await?;
         Ok(WriteAttempt::after_write(written, ()))
     })
     .await
@@ -121,7 +121,7 @@ fn list_ids(planned: Vec<PlannedReminder<'_>>) -> Vec<BatchId> {
 async fn withdraw(deps: &Deps, batch: Versioned<Batch>) -> PortResult<()> {
     retry_lost_write(PortError::contended("batch"), batch, |mut batch| async move {
         if !batch.record.withdraw_reminder()
-            || save_batch(deps.store(), &mut batch).await? == WriteOutcome::Written
+            || write_record(deps.store(), &mut batch).await? == WriteOutcome::Written
         {
             return Ok(WriteAttempt::Done(()));
         }
@@ -148,5 +148,5 @@ pub(crate) fn find_planned<'a>(
 pub(crate) async fn end_reminder(deps: &Deps, mut batch: Versioned<Batch>) -> PortResult<bool> {
     tracing::info!(batch_id = %batch.record.id, "a reminder ends: its occasion no longer has it, or has begun");
     Ok(!batch.record.withdraw_reminder()
-        || save_batch(deps.store(), &mut batch).await? == WriteOutcome::Written)
+        || write_record(deps.store(), &mut batch).await? == WriteOutcome::Written)
 }

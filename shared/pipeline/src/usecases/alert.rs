@@ -19,9 +19,8 @@ use recado_domain::alert::{Alert, AlertSeverity, AlertState, Notification, decid
 use recado_domain::config::{AlertConfig, AlertDestination};
 use recado_domain::ids::InstanceId;
 use recado_ports::ports::{InstallationStore, PortResult, QueueDepths, System, WriteOutcome};
-use recado_ports::records::alerts::{
-    ALERTS_PER_COMMIT, commit_alerts, list_live_alerts, read_alert_watch, save_alert_watch,
-};
+use recado_ports::records::alerts::{ALERTS_PER_COMMIT, commit_alerts, list_live_alerts, read_alert_watch};
+use recado_ports::table::put_record;
 
 /// Greatest number of live alerts that are read.
 const LIVE_MAX: usize = 10_000;
@@ -70,7 +69,7 @@ pub async fn evaluate_alerts(
         }
     }
     // Stored last: if the pass fails before, the next one finds the same gap.
-    save_alert_watch(store, &watch).await?;
+    put_record(store, &watch).await?;
     Ok(report)
 }
 

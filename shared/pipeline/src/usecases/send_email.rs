@@ -25,8 +25,8 @@ use recado_domain::wake_up::{EmailJob, OutboundJob};
 use recado_ports::Deps;
 use recado_ports::ports::{EmailError, EmailSenders, PortResult, WriteOutcome};
 use recado_ports::random_id::generate_nonce;
-use recado_ports::records::invitations::{find_invitation, save_invitation};
-use recado_ports::table::Versioned;
+use recado_ports::records::invitations::find_invitation;
+use recado_ports::table::{Versioned, write_record};
 use tracing::Instrument;
 
 /// Time that an attempt needs: the longest request to a carrier, and the write after it.
@@ -310,7 +310,7 @@ async fn check_permission(
         AttemptPermission::Ended(Reason::OptedOut) if outbox.is_certainly_unsent() => {
             tracing::info!("an e-mail to somebody who opted out is not sent");
             invitation.record.refuse(Reason::OptedOut.to_string());
-            let written = save_invitation(deps.store(), invitation).await?;
+            let written = write_record(deps.store(), invitation).await?;
             return Ok(Some(require_written(written)));
         }
         AttemptPermission::Ended(reason) => {

@@ -5,7 +5,7 @@ use super::check_cursor;
 use crate::ports::{Page, PageRequest, PortResult, WriteOutcome};
 use crate::table::{
     Change, Key, Kind, Lead, Partition, Query, Record, Table, Versioned, Write, find_readable, list_records,
-    list_versions, put_record,
+    list_versions,
 };
 use jiff::Timestamp;
 use recado_domain::alert::{Alert, AlertState, AlertWatch, Notification};
@@ -96,11 +96,6 @@ pub(super) fn tenant_prefix(tenant: Option<&TenantId>) -> String {
 pub async fn read_alert_watch(table: &dyn Table) -> PortResult<AlertWatch> {
     let found = find_readable::<AlertWatch>(table, None, LAST_LOOK).await?;
     Ok(found.map(|found| found.record).unwrap_or_default())
-}
-
-/// Replaces the record that a look leaves for the next.
-pub async fn save_alert_watch(table: &dyn Table, watch: &AlertWatch) -> PortResult<()> {
-    put_record(table, watch).await
 }
 
 /// Lists the live alerts, watched and firing, of a tenant or of all (`None`), at most `limit`.

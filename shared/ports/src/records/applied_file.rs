@@ -1,7 +1,7 @@
 //! What the configuration file said when it was applied last: one record of the installation.
 
 use crate::ports::PortResult;
-use crate::table::{Record, Table, find_or_new, put_record};
+use crate::table::{Record, Table, find_or_new};
 use recado_domain::config::AppliedFile;
 use recado_domain::ids::TenantId;
 
@@ -25,9 +25,4 @@ impl Record for AppliedFile {
 /// Returns what the file said; nothing if none was applied, or if the record cannot be read.
 pub async fn read_applied_file(table: &dyn Table) -> PortResult<AppliedFile> {
     Ok(find_or_new(table, AppliedFile::default()).await?.record)
-}
-
-/// Replaces what the file said.
-pub async fn save_applied_file(table: &dyn Table, applied: &AppliedFile) -> PortResult<()> {
-    put_record(table, applied).await
 }

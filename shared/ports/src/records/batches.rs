@@ -3,9 +3,9 @@
 use super::claims::{InvitationClaim, save_with_claims};
 use super::list_due_ids;
 use crate::page::join_pages;
-use crate::ports::{Page, PageRequest, PortError, PortResult, WriteOutcome};
+use crate::ports::{Page, PageRequest, PortError, PortResult};
 use crate::table::{
-    Partition, Query, Record, Table, Versioned, find_with_version, list_records, list_versions, save_record,
+    Partition, Query, Record, Table, Versioned, find_with_version, list_records, list_versions,
 };
 use jiff::Timestamp;
 use recado_domain::clock_rollback::ClockRollback;
@@ -103,11 +103,6 @@ pub async fn find_batch(
     find_with_version(table, Some(tenant), id.as_str()).await
 }
 
-/// Writes a batch if the stored one is that which was read.
-pub async fn save_batch(table: &dyn Table, batch: &mut Versioned<Batch>) -> PortResult<WriteOutcome> {
-    save_record(table, batch).await.map(WriteOutcome::from)
-}
-
 /// Lists the batches of a tenant, the newest first.
 pub async fn list_batches(
     table: &dyn Table,
@@ -125,14 +120,6 @@ pub async fn list_due_batches(
     limit: usize,
 ) -> PortResult<Vec<(TenantId, BatchId)>> {
     list_due_ids::<Batch, _, _>(table, now, limit, BatchId::parse).await
-}
-
-/// Writes a chunk of recipients if the stored one is that which was read. A new one asks that there is none.
-pub async fn save_batch_chunk(
-    table: &dyn Table,
-    chunk: &mut Versioned<BatchChunk>,
-) -> PortResult<WriteOutcome> {
-    save_record(table, chunk).await.map(WriteOutcome::from)
 }
 
 /// Returns a chunk of a batch's recipients; `None` if it does not exist.

@@ -216,11 +216,6 @@ async fn find_cells(
     find_versions(table, &keys).await
 }
 
-/// Deletes a journal that was read. `false`: it is another by now, or gone.
-pub async fn delete_journal(table: &dyn Table, journal: &Versioned<Journal>) -> PortResult<bool> {
-    remove_record(table, journal).await
-}
-
 /// Lists journals of a tenant by their threads, at most `limit`.
 pub async fn list_journals(table: &dyn Table, tenant: &TenantId, limit: usize) -> PortResult<Vec<Journal>> {
     let own = Query::new(Partition::new(Journal::KIND, Some(tenant)), limit);

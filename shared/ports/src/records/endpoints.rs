@@ -4,7 +4,6 @@ mod failed_events;
 
 pub use failed_events::{
     find_failed_event, list_due_failed_events, list_failed_events, redrive_failed_event, remove_failed_event,
-    replace_failed_event,
 };
 
 use crate::ports::{PageRequest, PortResult, WriteOutcome};

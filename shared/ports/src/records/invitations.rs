@@ -4,11 +4,11 @@ use super::claims::{
     HeldClaim, InvitationClaim, expect_free_claims, read_free_claims, save_with_claims, write_claims,
 };
 use super::{list_due_ids, prefix_of_occasion};
-use crate::ports::{CommitOutcome, Page, PageRequest, PortError, PortResult, Store, WriteOutcome};
+use crate::ports::{CommitOutcome, Page, PageRequest, PortError, PortResult, Store};
 use crate::retry_write::{WriteAttempt, retry_lost_write};
 use crate::table::{
     Change, Key, Kind, Lead, Partition, Query, Record, Table, Versioned, Write, find_led, find_versions,
-    find_with_version, list_records, save_record, write_always,
+    find_with_version, list_records, write_always,
 };
 use jiff::Timestamp;
 use recado_domain::clock_rollback::ClockRollback;
@@ -222,14 +222,6 @@ pub async fn find_emailed_invitation(
 ) -> PortResult<Option<Invitation>> {
     let found = find_led::<Invitation>(table, &build_carrier_key(tenant, carrier_id)).await?;
     Ok(found.map(|found| found.record))
-}
-
-/// Writes an invitation if the stored one is that which was read.
-pub async fn save_invitation(
-    table: &dyn Table,
-    invitation: &mut Versioned<Invitation>,
-) -> PortResult<WriteOutcome> {
-    save_record(table, invitation).await.map(WriteOutcome::from)
 }
 
 /// Lists the invitations of a tenant that were made in a month, by time.

@@ -1,8 +1,8 @@
 //! The records of agents' knowledge. The snapshots that they name are files ([`crate::ports::Files`]).
 
-use crate::ports::{PageRequest, PortResult, WriteOutcome};
+use crate::ports::{PageRequest, PortResult};
 use crate::table::{
-    Partition, Query, Record, Table, Versioned, delete_record, find_with_version, list_records, save_record,
+    Partition, Query, Record, Table, Versioned, delete_record, find_with_version, list_records,
 };
 use recado_domain::ids::{AgentId, TenantId};
 use recado_domain::knowledge::AgentKnowledge;
@@ -34,14 +34,6 @@ pub async fn find_knowledge(
     agent: &AgentId,
 ) -> PortResult<Option<Versioned<AgentKnowledge>>> {
     find_with_version(table, Some(tenant), agent.as_str()).await
-}
-
-/// Writes a record if the stored one is that which was read. A new one is written if none is stored.
-pub async fn save_knowledge(
-    table: &dyn Table,
-    knowledge: &mut Versioned<AgentKnowledge>,
-) -> PortResult<WriteOutcome> {
-    save_record(table, knowledge).await.map(WriteOutcome::from)
 }
 
 /// Lists the records of a tenant, sorted by their agents, at most `limit`.

@@ -5,8 +5,7 @@ use crate::page::join_pages;
 use crate::ports::{Page, PageRequest, PortError, PortResult};
 use crate::retry_write::{WriteAttempt, retry_lost_write};
 use crate::table::{
-    Partition, Query, Record, Table, find_many, find_or_new, find_record, list_records, put_record,
-    save_record,
+    Partition, Query, Record, Table, find_many, find_or_new, find_record, list_records, save_record,
 };
 use jiff::Timestamp;
 use recado_domain::ids::{InvitationTemplateName, OccasionId, TenantId};
@@ -73,11 +72,6 @@ fn prefix_of_template(name: &InvitationTemplateName) -> String {
     format!("{name}#")
 }
 
-/// Writes an occasion, in place of one with its id.
-pub async fn put_occasion(table: &dyn Table, occasion: &Occasion) -> PortResult<()> {
-    put_record(table, occasion).await
-}
-
 /// Returns an occasion of a tenant; `None` if it does not exist.
 pub async fn find_occasion(
     table: &dyn Table,
@@ -96,11 +90,6 @@ pub async fn list_occasions(
     check_cursor(Occasion::KIND, page, |text| OccasionId::parse(text).is_ok())?;
     let own = Partition::new(Occasion::KIND, Some(tenant));
     list_records(table, Query::new(own, page.limit), page, |_| true).await
-}
-
-/// Writes a template, in place of one with its name, channel and language.
-pub async fn put_invitation_template(table: &dyn Table, template: &InvitationTemplate) -> PortResult<()> {
-    put_record(table, template).await
 }
 
 /// Lists the templates of a tenant, all or those with a name, by name, channel and language.

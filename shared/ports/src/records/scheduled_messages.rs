@@ -3,10 +3,10 @@
 
 use super::list_due_ids;
 use crate::page::join_pages;
-use crate::ports::{CommitOutcome, PortResult, WriteOutcome};
+use crate::ports::{CommitOutcome, PortResult};
 use crate::table::{
     Change, Key, Lead, Partition, Query, Record, Table, Versioned, Write, commit_change, find_led,
-    find_with_version, list_versions, save_record,
+    find_with_version, list_versions,
 };
 use jiff::Timestamp;
 use recado_domain::ids::{InstanceId, TenantId};
@@ -81,14 +81,6 @@ pub async fn find_scheduled_by_id(
     id: &ScheduledId,
 ) -> PortResult<Option<Versioned<ScheduledMessage>>> {
     find_led(table, &Key::new(BY_ID, None, id.as_str())).await
-}
-
-/// Writes a scheduled message if the stored one is that which was read.
-pub async fn save_scheduled(
-    table: &dyn Table,
-    scheduled: &mut Versioned<ScheduledMessage>,
-) -> PortResult<WriteOutcome> {
-    save_record(table, scheduled).await.map(WriteOutcome::from)
 }
 
 /// Lists the pending scheduled messages of an instance, all of them.

@@ -1,7 +1,7 @@
 //! The sessions of the console. The store holds their hashes, never their texts.
 
 use crate::ports::PortResult;
-use crate::table::{Record, Table, Versioned, delete_record, find_readable, put_record, save_record};
+use crate::table::{Record, Table, Versioned, delete_record, find_readable, save_record};
 use jiff::Timestamp;
 use recado_domain::access::{ConsoleSession, TokenHash};
 use recado_domain::ids::TenantId;
@@ -22,11 +22,6 @@ impl Record for ConsoleSession {
     fn compute_expiry(&self) -> Option<Timestamp> {
         Some(self.expires_at)
     }
-}
-
-/// Stores a new session.
-pub async fn put_session(table: &dyn Table, session: &ConsoleSession) -> PortResult<()> {
-    put_record(table, session).await
 }
 
 /// Returns the session with this hash by a strong read; `None` if there is none, or it has expired. One that cannot be read counts as

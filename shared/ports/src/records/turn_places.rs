@@ -1,7 +1,7 @@
 //! The places of tenants' turns: one record of each tenant that limits how many run at once.
 
-use crate::ports::{PortResult, WriteOutcome};
-use crate::table::{Record, Table, Versioned, find_or_new, save_record};
+use crate::ports::PortResult;
+use crate::table::{Record, Table, Versioned, find_or_new};
 use jiff::Timestamp;
 use recado_domain::clock_rollback::ClockRollback;
 use recado_domain::ids::TenantId;
@@ -34,12 +34,4 @@ impl Record for TurnPlaces {
 /// cannot be read.
 pub async fn find_turn_places(table: &dyn Table, tenant: &TenantId) -> PortResult<Versioned<TurnPlaces>> {
     find_or_new(table, TurnPlaces::new(tenant.clone())).await
-}
-
-/// Writes the places of a tenant's turns if the stored ones are those that were read.
-pub async fn save_turn_places(
-    table: &dyn Table,
-    places: &mut Versioned<TurnPlaces>,
-) -> PortResult<WriteOutcome> {
-    save_record(table, places).await.map(WriteOutcome::from)
 }

@@ -230,6 +230,14 @@ pub async fn save_record<T: Record>(
     save_record_with(table, versioned, Vec::new()).await
 }
 
+/// Stores a record as [`save_record`] does. For kinds of which no other record may have a lead.
+pub async fn write_record<T: Record>(
+    table: &dyn Table,
+    versioned: &mut Versioned<T>,
+) -> PortResult<WriteOutcome> {
+    save_record(table, versioned).await.map(WriteOutcome::from)
+}
+
 /// Stores a record as [`save_record`] does, together with other writes.
 pub async fn save_record_with<T: Record>(
     table: &dyn Table,

@@ -13,9 +13,8 @@ use recado_pipeline::ports::{Instances, Reservation, SlotTurn, WriteOutcome};
 use recado_pipeline::records::configuration::{
     find_config_by_id, find_named_entries, load_configuration, put_configuration,
 };
-use recado_pipeline::records::knowledge::save_knowledge;
-use recado_pipeline::records::turn_places::{find_turn_places, save_turn_places};
-use recado_pipeline::table::Versioned;
+use recado_pipeline::records::turn_places::find_turn_places;
+use recado_pipeline::table::{Versioned, write_record};
 use recado_testkit::builders::{Fixture, at, change_instance, nonce, seen};
 use recado_testkit::ports::succeed;
 use serde_json::json;
@@ -86,7 +85,7 @@ fn turns_take_places_though_the_places_of_before_cannot_be_read() {
             .record
             .ask_for_place(NonZeroU32::MIN, turn, at(0), at(95_000));
         assert_eq!(answer, PlaceAnswer::Taken);
-        block_on(succeed(save_turn_places(&world.store, &mut places)))
+        block_on(succeed(write_record(&world.store, &mut places)))
     };
     assert_eq!(take(find()), WriteOutcome::Written);
     damage(&world, (format!("turn-places#{tenant}"), "places"), "body");
@@ -140,7 +139,7 @@ fn an_instance_is_found_without_a_tool_and_without_knowledge_that_cannot_be_read
     knowledge.begin_snapshot(SnapshotName::from_random_bits(7), at(0), &[]);
     block_on(async {
         Box::pin(succeed(put_configuration(&world.store, &fixture.document()))).await;
-        let saved = succeed(save_knowledge(&world.store, &mut Versioned::new(knowledge))).await;
+        let saved = succeed(write_record(&world.store, &mut Versioned::new(knowledge))).await;
         assert_eq!(saved, WriteOutcome::Written);
         damage(
             &world,

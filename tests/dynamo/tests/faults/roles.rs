@@ -10,11 +10,10 @@ use recado_domain::webhook_endpoint::{EndpointState, FailedEvent, LeftEvent, Pos
 use recado_pipeline::ports::{ConversationFilter, Conversations, PageRequest, WriteOutcome};
 use recado_pipeline::records::configuration::{find_config_by_external, put_configuration};
 use recado_pipeline::records::endpoints::{
-    delete_endpoint_records, list_due_failed_events, remove_failed_event, replace_failed_event,
-    save_endpoint_state,
+    delete_endpoint_records, list_due_failed_events, remove_failed_event, save_endpoint_state,
 };
 use recado_pipeline::records::notices::put_notice;
-use recado_pipeline::table::Versioned;
+use recado_pipeline::table::{Versioned, write_record};
 use recado_testkit::builders::{Fixture, at, far_ahead, nonce};
 use serde_json::json;
 
@@ -137,7 +136,7 @@ async fn keep_results(world: &World, fixture: &Fixture) {
     let due = list_due_failed_events(store, tenant, &endpoint, far_ahead(), 10).await;
     let [mut first, second] = <[_; 2]>::try_from(due.unwrap()).unwrap();
     first.record.note_failure(&PostError::Gone, at(1));
-    let replaced = replace_failed_event(store, &mut first).await;
+    let replaced = write_record(store, &mut first).await;
     assert_eq!(replaced.unwrap(), WriteOutcome::Written);
     remove_failed_event(store, &second).await.unwrap();
     let generation = state.record.generation();

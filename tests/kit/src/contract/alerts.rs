@@ -10,11 +10,11 @@ use recado_domain::ids::{InstanceId, TenantId};
 use recado_domain::millis::add_millis;
 use recado_ports::ports::{PageRequest, Store};
 use recado_ports::records::alerts::{
-    ALERTS_PER_COMMIT, commit_alerts, list_ended_alerts, list_live_alerts, read_alert_watch, save_alert_watch,
+    ALERTS_PER_COMMIT, commit_alerts, list_ended_alerts, list_live_alerts, read_alert_watch,
 };
 use recado_ports::records::configuration::{find_named_entries, load_configuration, put_configuration};
 use recado_ports::records::notifications::{list_due_notifications, list_notifications};
-use recado_ports::table::{SaveOutcome, Versioned, remove_record, save_record};
+use recado_ports::table::{SaveOutcome, Versioned, put_record, remove_record, save_record};
 
 fn tenant() -> TenantId {
     TenantId::parse(&fresh("tenant")).unwrap()
@@ -371,8 +371,8 @@ pub async fn the_configuration_and_the_last_look_come_back_as_they_were_put<S: S
             waiting: 5,
         }),
     };
-    succeed(save_alert_watch(store, &watch)).await;
+    succeed(put_record(store, &watch)).await;
     assert_eq!(succeed(read_alert_watch(store)).await, watch);
-    succeed(save_alert_watch(store, &AlertWatch::default())).await;
+    succeed(put_record(store, &AlertWatch::default())).await;
     assert_eq!(succeed(read_alert_watch(store)).await, AlertWatch::default());
 }

@@ -15,14 +15,14 @@ use recado_domain::millis::add_millis;
 use recado_ports::ports::{PageRequest, Store, WriteOutcome};
 use recado_ports::records::batches::{
     BatchOutcome, begin_batch, find_batch, find_batch_chunk, list_batch_chunks, list_batches,
-    list_due_batches, save_batch, save_batch_chunk,
+    list_due_batches,
 };
 use recado_ports::records::claims::InvitationClaim;
 use recado_ports::records::invitations::{
     CommittedInvitation, InvitationCommit, InvitationOutcome, begin_invitation, commit_invitation,
     find_invitation, read_invitations,
 };
-use recado_ports::table::Versioned;
+use recado_ports::table::{Versioned, write_record};
 
 fn batch(tenant: &TenantId, made: i64, random: u64) -> Batch {
     Batch {
@@ -143,11 +143,11 @@ pub async fn batches_are_written_by_revision_and_listed_by_tenant_the_newest_fir
     let mut stale = running.clone();
     assert!(running.record.begin(at(100)));
     assert_eq!(
-        succeed(save_batch(store, &mut running)).await,
+        succeed(write_record(store, &mut running)).await,
         WriteOutcome::Written
     );
     assert_eq!(
-        succeed(save_batch(store, &mut stale)).await,
+        succeed(write_record(store, &mut stale)).await,
         WriteOutcome::Conflict
     );
     assert_eq!(
@@ -156,7 +156,7 @@ pub async fn batches_are_written_by_revision_and_listed_by_tenant_the_newest_fir
     );
     assert!(running.record.follow(BatchOrder::Pause, at(110)).unwrap());
     assert_eq!(
-        succeed(save_batch(store, &mut running)).await,
+        succeed(write_record(store, &mut running)).await,
         WriteOutcome::Written
     );
 }
@@ -169,7 +169,7 @@ pub async fn recipients_are_written_by_revision_and_listed_in_order<S: Store>(st
     for chunk in chunks.iter().rev().chain(&others) {
         for expected in [WriteOutcome::Written, WriteOutcome::Conflict] {
             let mut new = Versioned::new(chunk.clone());
-            assert_eq!(succeed(save_batch_chunk(store, &mut new)).await, expected);
+            assert_eq!(succeed(write_record(store, &mut new)).await, expected);
         }
     }
     assert_eq!(list_chunks(store, &own, &one.id).await, chunks);
@@ -178,11 +178,11 @@ pub async fn recipients_are_written_by_revision_and_listed_in_order<S: Store>(st
     chunks[1].recipients[0].status = InvitationStatus::Queued.into();
     found.record = chunks[1].clone();
     assert_eq!(
-        succeed(save_batch_chunk(store, &mut found)).await,
+        succeed(write_record(store, &mut found)).await,
         WriteOutcome::Written
     );
     assert_eq!(
-        succeed(save_batch_chunk(store, &mut stale)).await,
+        succeed(write_record(store, &mut stale)).await,
         WriteOutcome::Conflict
     );
     let found = succeed(find_batch_chunk(store, &own, &one.id, 1)).await;
@@ -201,11 +201,17 @@ pub async fn a_batch_that_runs_is_overdue_and_one_that_is_stopped_is_not<S: Stor
     let own = tenant();
     let mut one = begun(store, &batch(&own, 10, 1)).await;
     assert!(one.record.begin(at(20)));
-    assert_eq!(succeed(save_batch(store, &mut one)).await, WriteOutcome::Written);
+    assert_eq!(
+        succeed(write_record(store, &mut one)).await,
+        WriteOutcome::Written
+    );
     let is_listed = async || is_overdue(store, &own, &one.record.id).await;
     assert!(eventually(INDEX, is_listed, |found| *found).await);
     assert_eq!(one.record.follow(BatchOrder::Pause, at(30)), Ok(true));
-    assert_eq!(succeed(save_batch(store, &mut one)).await, WriteOutcome::Written);
+    assert_eq!(
+        succeed(write_record(store, &mut one)).await,
+        WriteOutcome::Written
+    );
     let is_listed = async || is_overdue(store, &own, &one.record.id).await;
     assert!(!eventually(INDEX, is_listed, |found| !found).await);
 }
@@ -237,7 +243,7 @@ pub async fn a_batch_for_later_is_overdue_from_its_time_on_and_begun_once<S: Sto
     assert!(!early.contains(&(own.clone(), later.id.clone())));
     assert!(stored.record.withdraw_reminder());
     assert_eq!(
-        succeed(save_batch(store, &mut stored)).await,
+        succeed(write_record(store, &mut stored)).await,
         WriteOutcome::Written
     );
     let is_listed = async || is_overdue(store, &own, &later.id).await;
@@ -334,7 +340,7 @@ pub async fn a_removed_tenant_has_no_batches<S: Store>(store: &S) {
         let one = batch(tenant, 10, 1);
         begun(store, &one).await;
         for chunk in split_recipients(&one, &guest_ids(3)) {
-            let written = succeed(save_batch_chunk(store, &mut Versioned::new(chunk))).await;
+            let written = succeed(write_record(store, &mut Versioned::new(chunk))).await;
             assert_eq!(written, WriteOutcome::Written);
         }
     }

@@ -13,10 +13,10 @@ use recado_domain::effects::{
 use recado_domain::millis::add_duration;
 use recado_ports::ports::{EffectGuard, PortResult, Store};
 use recado_ports::records::effects::{
-    JournalOutcome, delete_journal, find_journal, is_journal_unchanged, list_due_journals, list_held_cells,
-    list_journals, save_journal_with_cells, store_begun_effect,
+    JournalOutcome, find_journal, is_journal_unchanged, list_due_journals, list_held_cells, list_journals,
+    save_journal_with_cells, store_begun_effect,
 };
-use recado_ports::table::Versioned;
+use recado_ports::table::{Versioned, remove_record};
 use serde_json::json;
 
 /// Quarters of an hour of a calendar, far ahead so that their cells do not expire.
@@ -289,7 +289,7 @@ pub async fn a_reply_is_committed_only_beside_the_journal_that_its_draft_knew<S:
     assert_found(store, &journal).await;
     // A draft that knew a journal is refused once there is none.
     let (other, mut first, journal) = with_booking(store, &fresh("agenda")).await;
-    assert!(succeed(delete_journal(store, &journal)).await);
+    assert!(succeed(remove_record(store, &journal)).await);
     let reply = [other.reply(&mut first)];
     let none = Versioned::new(empty_journal(&other, &first));
     assert_conflict(store.commit_messages(&first, &reply, &[journal.require_unchanged()])).await;
@@ -332,10 +332,10 @@ pub async fn a_journal_is_deleted_as_it_was_read<S: Store>(store: &S) {
     let (fixture, conversation, mut journal) = with_booking(store, &fresh("agenda")).await;
     let stale = journal.clone();
     end_first(store, &mut journal, EntryEnd::Failed { fence: false }).await;
-    assert!(!succeed(delete_journal(store, &stale)).await);
+    assert!(!succeed(remove_record(store, &stale)).await);
     assert_found(store, &journal).await;
     for is_there in [true, false] {
-        assert_eq!(succeed(delete_journal(store, &journal)).await, is_there);
+        assert_eq!(succeed(remove_record(store, &journal)).await, is_there);
         assert_eq!(find_stored(store, &journal).await, None);
     }
     let tenant = &fixture.bound.tenant.id;
@@ -365,5 +365,5 @@ pub async fn of_ten_that_begin_an_effect_of_one_thread_one_does<S: Store>(store:
     let stored = find_stored(store, journal).await.unwrap();
     assert_eq!(stored.record, journal.record);
     assert_eq!(held(store, &fixture, &calendar).await, *takes);
-    assert!(succeed(delete_journal(store, &stored)).await);
+    assert!(succeed(remove_record(store, &stored)).await);
 }

@@ -10,9 +10,8 @@ use recado_domain::instance::Echo;
 use recado_domain::scheduled::{ScheduledId, ScheduledMessage, ScheduledState};
 use recado_ports::ports::{CommitOutcome, DeliveryLink, EventChange, EventOwners, NoteChange, Store};
 use recado_ports::records::client_keys::delete_client_key;
-use recado_ports::records::scheduled_messages::{
-    find_scheduled, list_pending_scheduled, put_scheduled, save_scheduled,
-};
+use recado_ports::records::scheduled_messages::{find_scheduled, list_pending_scheduled, put_scheduled};
+use recado_ports::table::write_record;
 use std::collections::BTreeSet;
 
 async fn pending<S: Store>(store: &S, groups: &BTreeSet<String>, expected: &[EventId]) {
@@ -94,7 +93,7 @@ pub async fn pending_scheduled_messages_are_found_by_their_instance<S: Store>(st
     let found = succeed(find_scheduled(store, &scheduled.tenant, &scheduled.id)).await;
     let mut cancelled = found.unwrap();
     cancelled.record.cancel_pending(far_ahead(), None).unwrap();
-    super::given::assert_written(save_scheduled(store, &mut cancelled)).await;
+    super::given::assert_written(write_record(store, &mut cancelled)).await;
     assert!(list(fixture.instance()).await.is_empty());
 }
 

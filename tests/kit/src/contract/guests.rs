@@ -16,9 +16,8 @@ use recado_ports::records::guests::{
 };
 use recado_ports::records::occasions::{
     find_occasion, list_invitation_templates, list_occasions, list_page_changes, mark_pages_changed,
-    put_invitation_template, put_occasion,
 };
-use recado_ports::table::Versioned;
+use recado_ports::table::{Versioned, put_record};
 
 /// Names that nobody else has.
 pub(super) struct Named {
@@ -105,9 +104,9 @@ pub async fn an_occasion_and_templates_are_found_again_and_replaced<S: Store>(st
         succeed(find_occasion(store, &own.tenant, &occasion.id)).await,
         None
     );
-    succeed(put_occasion(store, &occasion)).await;
+    succeed(put_record(store, &occasion)).await;
     occasion.name = Some("Otra".to_owned());
-    succeed(put_occasion(store, &occasion)).await;
+    succeed(put_record(store, &occasion)).await;
     let found = succeed(find_occasion(store, &own.tenant, &occasion.id)).await;
     assert_eq!(found.as_ref(), Some(&occasion));
     assert_eq!(
@@ -120,7 +119,7 @@ pub async fn an_occasion_and_templates_are_found_again_and_replaced<S: Store>(st
     );
     let reminder = own.template("invite2", None);
     for template in [&second, &first, &reminder] {
-        succeed(put_invitation_template(store, template)).await;
+        succeed(put_record(store, template)).await;
     }
     let named = succeed(list_invitation_templates(store, &own.tenant, Some(&first.name))).await;
     assert_eq!(named, [first.clone(), second.clone()]);
@@ -135,7 +134,7 @@ pub async fn an_occasion_and_templates_are_found_again_and_replaced<S: Store>(st
 pub async fn occasions_and_guests_are_listed_page_by_page_without_those_of_others<S: Store>(store: &S) {
     let (own, other) = (Named::new(), Named::new());
     for id in ["a", "a b", "a-c", "ev demo"] {
-        succeed(put_occasion(store, &own.occasion(id))).await;
+        succeed(put_record(store, &own.occasion(id))).await;
         let guest = own.guest(id, None);
         save_new(store, &guest).await;
     }

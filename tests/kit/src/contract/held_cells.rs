@@ -10,7 +10,8 @@ use crate::ports::succeed;
 use futures::future::join_all;
 use recado_domain::effects::{EntryEnd, JournalChange};
 use recado_ports::ports::Store;
-use recado_ports::records::effects::{JournalOutcome, delete_journal, free_held_cells, list_held_cells};
+use recado_ports::records::effects::{JournalOutcome, free_held_cells, list_held_cells};
+use recado_ports::table::remove_record;
 
 pub async fn a_cell_of_another_event_is_taken_and_nothing_is_written<S: Store>(store: &S) {
     let calendar = fresh("agenda");
@@ -142,7 +143,7 @@ pub async fn a_removed_tenant_has_no_cells<S: Store>(store: &S) {
     let (fixture, _, journal) = with_booking(store, &calendar).await;
     let (other, _, _) = with_booking(store, &calendar).await;
     let (tenant, instances) = (&fixture.bound.tenant.id, [fixture.bound.instance.clone()]);
-    assert!(succeed(delete_journal(store, &journal)).await);
+    assert!(succeed(remove_record(store, &journal)).await);
     assert!(succeed(store.delete_tenant_records(tenant, &instances, 100)).await > 0);
     assert_eq!(held(store, &fixture, &calendar).await, []);
     assert_eq!(held(store, &other, &calendar).await.len(), 2);

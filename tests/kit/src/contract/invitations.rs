@@ -15,12 +15,10 @@ use recado_ports::records::claims::InvitationClaim;
 use recado_ports::records::guests::{delete_guest_record, find_guest, list_guests};
 use recado_ports::records::invitations::{
     InvitationOutcome, begin_invitation, delete_invitations_of_guest, find_emailed_invitation,
-    find_invitation, list_due_emails, list_invitations, save_invitation,
+    find_invitation, list_due_emails, list_invitations,
 };
-use recado_ports::records::occasions::{
-    list_invitation_templates, list_occasions, put_invitation_template, put_occasion,
-};
-use recado_ports::table::Versioned;
+use recado_ports::records::occasions::{list_invitation_templates, list_occasions};
+use recado_ports::table::{Versioned, put_record, write_record};
 
 impl Named {
     fn invitation(&self, guest: &str, made: i64) -> Invitation {
@@ -139,11 +137,11 @@ pub async fn an_invitation_is_written_by_revision_and_listed_by_guest<S: Store>(
     let message = MessageId::parse("c_0123456789abcdef0123456789abcdef-1.4").unwrap();
     first.record.become_message(message, None);
     assert_eq!(
-        succeed(save_invitation(store, &mut first)).await,
+        succeed(write_record(store, &mut first)).await,
         WriteOutcome::Written
     );
     assert_eq!(
-        succeed(save_invitation(store, &mut stale)).await,
+        succeed(write_record(store, &mut stale)).await,
         WriteOutcome::Conflict
     );
     made[0] = first.record;
@@ -186,8 +184,8 @@ pub async fn a_deleted_guest_takes_its_invitations_along_and_nobody_elses<S: Sto
 pub async fn a_removed_tenant_has_no_guests_and_no_invitations_and_another_keeps_them<S: Store>(store: &S) {
     let (gone, other) = (Named::new(), Named::new());
     for one in [&gone, &other] {
-        succeed(put_occasion(store, &one.occasion("ev demo"))).await;
-        succeed(put_invitation_template(store, &one.template("invite", None))).await;
+        succeed(put_record(store, &one.occasion("ev demo"))).await;
+        succeed(put_record(store, &one.template("invite", None))).await;
         save_new(store, &one.guest("g1", Some("5511987654321"))).await;
         let claims = [claim("dedupe", 1_000)];
         let begun = one
@@ -254,12 +252,12 @@ pub async fn an_email_is_overdue_until_it_was_sent_and_then_found_by_its_carrier
     };
     stored.record.raise_revision();
     assert_eq!(
-        succeed(save_invitation(store, &mut stored)).await,
+        succeed(write_record(store, &mut stored)).await,
         WriteOutcome::Written
     );
     is_overdue(store, &invitation, far_ahead(), false).await;
     assert_eq!(
-        succeed(save_invitation(store, &mut stale)).await,
+        succeed(write_record(store, &mut stale)).await,
         WriteOutcome::Conflict
     );
     let tenant = &named.tenant;

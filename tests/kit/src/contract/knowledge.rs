@@ -7,8 +7,8 @@ use futures::future::join_all;
 use recado_domain::ids::{AgentId, Nonce, TenantId};
 use recado_domain::knowledge::{AgentKnowledge, KnowledgeSnapshot, SnapshotName};
 use recado_ports::ports::{Store, WriteOutcome};
-use recado_ports::records::knowledge::{delete_knowledge, find_knowledge, list_knowledge, save_knowledge};
-use recado_ports::table::Versioned;
+use recado_ports::records::knowledge::{delete_knowledge, find_knowledge, list_knowledge};
+use recado_ports::table::{Versioned, write_record};
 
 fn tenant() -> TenantId {
     Fixture::new().bound.tenant.id
@@ -38,7 +38,7 @@ async fn is_found<S: Store>(store: &S, tenant: &TenantId, agent: &AgentId) -> bo
 /// Writes a record that is not stored yet, and returns it as it is stored.
 async fn write_new<S: Store>(store: &S, known: AgentKnowledge) -> Versioned<AgentKnowledge> {
     let mut known = Versioned::new(known);
-    assert_written(save_knowledge(store, &mut known)).await;
+    assert_written(write_record(store, &mut known)).await;
     known
 }
 
@@ -57,7 +57,7 @@ pub async fn a_record_is_found_as_it_was_written<S: Store>(store: &S) {
     let mut known = write_new(store, begun(&tenant, &agent)).await;
     assert_found(store, &known.record).await;
     switch(&mut known.record);
-    assert_written(save_knowledge(store, &mut known)).await;
+    assert_written(write_record(store, &mut known)).await;
     assert_found(store, &known.record).await;
 }
 
@@ -67,20 +67,20 @@ pub async fn a_write_of_an_old_version_is_refused<S: Store>(store: &S) {
     let mut next = known.clone();
     next.record
         .begin_snapshot(SnapshotName::from_random_bits(8), at(1), &[]);
-    assert_written(save_knowledge(store, &mut next)).await;
+    assert_written(write_record(store, &mut next)).await;
     let mut late = known.clone();
     late.record
         .begin_snapshot(SnapshotName::from_random_bits(9), at(2), &[]);
-    assert_conflict(save_knowledge(store, &mut late)).await;
+    assert_conflict(write_record(store, &mut late)).await;
     let mut another = begun(&tenant, &agent);
     another.blocks = 9;
-    assert_conflict(save_knowledge(store, &mut Versioned::new(another))).await;
+    assert_conflict(write_record(store, &mut Versioned::new(another))).await;
     assert_found(store, &next.record).await;
     // A record that was deleted meanwhile is not written again by a change of it.
     succeed(delete_knowledge(store, &tenant, &agent)).await;
     next.record
         .begin_snapshot(SnapshotName::from_random_bits(10), at(3), &[]);
-    assert_conflict(save_knowledge(store, &mut next)).await;
+    assert_conflict(write_record(store, &mut next)).await;
 }
 
 /// A record has another random version with each write.
@@ -91,7 +91,7 @@ pub async fn the_knowledge_of_an_agent_that_is_made_again_is_another<S: Store>(s
     let again = write_new(store, begun(&tenant, &agent)).await;
     // A large document of the agent before was read until now. Both records say the same.
     switch(&mut late.record);
-    assert_conflict(save_knowledge(store, &mut late)).await;
+    assert_conflict(write_record(store, &mut late)).await;
     assert_found(store, &again.record).await;
 }
 
@@ -103,7 +103,7 @@ pub async fn of_ten_writers_at_once_one_wins<S: Store>(store: &S) {
         Versioned::new(known)
     };
     let mut records: Vec<Versioned<AgentKnowledge>> = (10..20).map(begin).collect();
-    let outcomes = join_all(records.iter_mut().map(|known| save_knowledge(store, known))).await;
+    let outcomes = join_all(records.iter_mut().map(|known| write_record(store, known))).await;
     let won: Vec<&Versioned<AgentKnowledge>> = records
         .iter()
         .zip(outcomes)

@@ -21,9 +21,9 @@ use recado_domain::reason::Reason;
 use recado_domain::scheduled::{ScheduledId, ScheduledMessage, ScheduledState};
 use recado_ports::ports::{CommitOutcome, PortResult, Store};
 use recado_ports::records::scheduled_messages::{
-    find_scheduled, find_scheduled_by_id, list_due_scheduled, put_scheduled, save_scheduled,
+    find_scheduled, find_scheduled_by_id, list_due_scheduled, put_scheduled,
 };
-use recado_ports::table::{Change, Versioned};
+use recado_ports::table::{Change, Versioned, write_record};
 
 fn scheduled(fixture: &Fixture, send_at: Timestamp) -> ScheduledMessage {
     let digits = fresh("");
@@ -193,11 +193,11 @@ pub async fn what_ended_long_ago_is_gone<S: Store>(store: &S) {
     let fixture = Fixture::new();
     let mut cancelled = kept(store, &fixture, far_ahead()).await;
     cancelled.record.cancel_pending(far_ahead(), None).unwrap();
-    assert_written(save_scheduled(store, &mut cancelled)).await;
+    assert_written(write_record(store, &mut cancelled)).await;
     assert_eq!(find(store, &cancelled.record).await, Some(cancelled.record));
     let mut old = kept(store, &fixture, far_ahead()).await;
     old.record.cancel_pending(long_ago(), None).unwrap();
-    assert_written(save_scheduled(store, &mut old)).await;
+    assert_written(write_record(store, &mut old)).await;
     assert_eq!(find(store, &old.record).await, None);
 }
 
@@ -236,14 +236,14 @@ pub async fn one_is_overdue_from_its_time_on_until_it_left_pending<S: Store>(sto
     is_overdue(store, &scheduled.record, add_millis(send_at, -1), false).await;
     let later = add_millis(send_at, 1);
     scheduled.record.postpone_pending(later).unwrap();
-    assert_written(save_scheduled(store, &mut scheduled)).await;
+    assert_written(write_record(store, &mut scheduled)).await;
     is_overdue(store, &scheduled.record, send_at, false).await;
     is_overdue(store, &scheduled.record, later, true).await;
     scheduled
         .record
         .cancel_pending(far_ahead(), Some(&TokenName::installation()))
         .unwrap();
-    assert_written(save_scheduled(store, &mut scheduled)).await;
+    assert_written(write_record(store, &mut scheduled)).await;
     is_overdue(store, &scheduled.record, far_ahead(), false).await;
     assert_eq!(find(store, &scheduled.record).await, Some(scheduled.record));
 }
@@ -267,7 +267,7 @@ pub async fn those_that_are_due_for_the_longest_time_come_first<S: Store>(store:
     assert_eq!(eventually(INDEX, listed, |ids| *ids == order).await, order);
     for mut scheduled in kept_at {
         scheduled.record.cancel_pending(far_ahead(), None).unwrap();
-        assert_written(save_scheduled(store, &mut scheduled)).await;
+        assert_written(write_record(store, &mut scheduled)).await;
     }
 }
 
@@ -305,7 +305,7 @@ pub async fn one_that_was_taken_back_does_not_fall_due<S: Store>(store: &S) {
     let mut scheduled = kept(store, &fixture, at(5_000)).await;
     let mut cancelled = scheduled.clone();
     cancelled.record.cancel_pending(far_ahead(), None).unwrap();
-    assert_written(save_scheduled(store, &mut cancelled)).await;
+    assert_written(write_record(store, &mut cancelled)).await;
     let message = due(&mut scheduled, &fixture, &mut conversation);
     let written = succeed(commit(store, &scheduled, &conversation, &message)).await;
     assert_eq!(written, CommitOutcome::Refused(vec![0]));
@@ -327,7 +327,7 @@ pub async fn one_that_fell_due_is_not_taken_back_or_given_up<S: Store>(store: &S
     let written = succeed(commit(store, &scheduled, &conversation, &message)).await;
     assert_eq!(written, CommitOutcome::Committed);
     for mut late in [cancelled, given_up] {
-        assert_conflict(save_scheduled(store, &mut late)).await;
+        assert_conflict(write_record(store, &mut late)).await;
     }
     assert_eq!(find(store, &scheduled.record).await, Some(scheduled.record));
 }

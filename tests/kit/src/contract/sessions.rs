@@ -6,7 +6,8 @@ use jiff::{SignedDuration, Timestamp};
 use recado_domain::access::ConsoleSession;
 use recado_domain::millis::add_duration;
 use recado_ports::ports::Store;
-use recado_ports::records::sessions::{delete_session, find_session, put_session, renew_session};
+use recado_ports::records::sessions::{delete_session, find_session, renew_session};
+use recado_ports::table::put_record;
 
 /// A session that lasts until then.
 fn session(expires_at: Timestamp) -> ConsoleSession {
@@ -30,7 +31,7 @@ pub async fn a_session_is_found_by_its_hash_until_it_is_deleted<S: Store>(store:
     let (session, other) = (session(far_ahead()), session(far_ahead()));
     for one in [&session, &other] {
         assert_eq!(find(store, one).await, None);
-        succeed(put_session(store, one)).await;
+        succeed(put_record(store, one)).await;
         assert_eq!(find(store, one).await.as_ref(), Some(one));
     }
     for _ in 0..2 {
@@ -42,7 +43,7 @@ pub async fn a_session_is_found_by_its_hash_until_it_is_deleted<S: Store>(store:
 
 pub async fn a_renewed_session_lasts_longer_and_one_that_ended_stays_ended<S: Store>(store: &S) {
     let session = session(far_ahead());
-    succeed(put_session(store, &session)).await;
+    succeed(put_record(store, &session)).await;
     let later = add_duration(session.expires_at, SignedDuration::from_hours(11));
     let read = succeed(find_session(store, &session.hash)).await.unwrap();
     succeed(renew_session(store, read, later)).await;
@@ -59,6 +60,6 @@ pub async fn a_renewed_session_lasts_longer_and_one_that_ended_stays_ended<S: St
 
 pub async fn a_session_whose_time_is_over_is_not_found<S: Store>(store: &S) {
     let session = session(long_ago());
-    succeed(put_session(store, &session)).await;
+    succeed(put_record(store, &session)).await;
     assert_eq!(find(store, &session).await, None);
 }

@@ -6,8 +6,8 @@ use futures::future::join_all;
 use recado_domain::conversation::Conversation;
 use recado_domain::turn_places::{PlaceAnswer, TurnPlaces};
 use recado_ports::ports::{Store, WriteOutcome};
-use recado_ports::records::turn_places::{find_turn_places, save_turn_places};
-use recado_ports::table::Versioned;
+use recado_ports::records::turn_places::find_turn_places;
+use recado_ports::table::{Versioned, write_record};
 use std::num::NonZeroU32;
 
 /// The conversation's turn takes a place.
@@ -20,7 +20,7 @@ fn take_place(places: &mut Versioned<TurnPlaces>, conversation: &Conversation) {
 }
 
 async fn save<S: Store>(store: &S, places: &mut Versioned<TurnPlaces>) -> WriteOutcome {
-    succeed(save_turn_places(store, places)).await
+    succeed(write_record(store, places)).await
 }
 
 pub async fn the_places_of_a_tenants_turns_are_read_as_they_were_written<S: Store>(store: &S) {
@@ -64,7 +64,7 @@ pub async fn of_ten_workers_that_take_a_place_at_once_one_writes<S: Store>(store
     let mut places = succeed(find_turn_places(store, &fixture.bound.tenant.id)).await;
     take_place(&mut places, &fixture.conversation(1));
     let mut workers = vec![places; 10];
-    let written = join_all(workers.iter_mut().map(|places| save_turn_places(store, places))).await;
+    let written = join_all(workers.iter_mut().map(|places| write_record(store, places))).await;
     let won = written
         .iter()
         .filter(|written| matches!(written, Ok(WriteOutcome::Written)));

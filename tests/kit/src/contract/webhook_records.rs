@@ -11,9 +11,9 @@ use recado_ports::ports::{PageRequest, Store};
 use recado_ports::records::endpoints::{
     FAILED_EVENTS_PER_WRITE, delete_endpoint_records, find_endpoint_state, find_failed_event,
     list_due_failed_events, list_endpoint_states, list_failed_events, redrive_failed_event,
-    remove_failed_event, replace_failed_event, save_endpoint_state,
+    remove_failed_event, save_endpoint_state,
 };
-use recado_ports::table::{Condition, NewItem, Partition, Query, Record, Versioned, Write};
+use recado_ports::table::{Condition, NewItem, Partition, Query, Record, Versioned, Write, write_record};
 
 /// A time at which records that failed then are not expired by any clock.
 const AHEAD: i64 = 4_102_444_800_000;
@@ -138,7 +138,7 @@ pub async fn an_endpoint_that_is_made_again_gets_nothing_of_the_one_before<S: St
     save(store, &again, std::slice::from_ref(&of_again)).await;
     // A pass that began before ends now.
     assert_conflict(save_endpoint_state(store, &mut late, &[failed(&first, 9, None)])).await;
-    assert_conflict(replace_failed_event(store, &mut of_first)).await;
+    assert_conflict(write_record(store, &mut of_first)).await;
     assert!(!succeed(redrive_failed_event(store, &of_first, at(1))).await);
     succeed(remove_failed_event(store, &of_first)).await;
     // Nor does a late removal of the first take anything of the second.
@@ -169,7 +169,7 @@ pub async fn an_endpoint_of_before_generations_goes_on<S: Store>(store: &S) {
     assert_written(save_endpoint_state(store, &mut saved, &[])).await;
     let mut found = find(store, &state, 8).await.unwrap();
     found.record.redrive_event(from_unix_millis(AHEAD));
-    assert_written(replace_failed_event(store, &mut found)).await;
+    assert_written(write_record(store, &mut found)).await;
     assert_eq!(list(store, &state).await, [found.record.clone()]);
     succeed(remove_failed_event(store, &found)).await;
     assert_eq!(list(store, &state).await, []);
@@ -215,13 +215,13 @@ pub async fn failed_events_are_listed_found_replaced_and_removed<S: Store>(store
     let mut found = find(store, &state, 30).await.unwrap();
     let failed_again = add_millis(from_unix_millis(AHEAD), 1);
     found.record.note_failure(&PostError::Gone, failed_again);
-    assert_written(replace_failed_event(store, &mut found)).await;
+    assert_written(write_record(store, &mut found)).await;
     assert_eq!(find(store, &state, 30).await.as_ref(), Some(&found));
     assert!(find(store, &state, 31).await.is_none());
     succeed(remove_failed_event(store, &found)).await;
     succeed(remove_failed_event(store, &found)).await;
     assert!(find(store, &state, 30).await.is_none());
-    assert_conflict(replace_failed_event(store, &mut found)).await;
+    assert_conflict(write_record(store, &mut found)).await;
     assert!(!succeed(redrive_failed_event(store, &found, at(1))).await);
     assert!(
         find(store, &state, 30).await.is_none(),
@@ -239,8 +239,8 @@ pub async fn an_event_that_another_changed_is_not_replaced_but_redriven_and_remo
     first
         .record
         .note_failure(&PostError::Gone, from_unix_millis(AHEAD));
-    assert_written(replace_failed_event(store, &mut first)).await;
-    assert_conflict(replace_failed_event(store, &mut second)).await;
+    assert_written(write_record(store, &mut first)).await;
+    assert_conflict(write_record(store, &mut second)).await;
     assert!(succeed(redrive_failed_event(store, &read, at(120_000))).await);
     let redriven = find(store, &state, 8).await.unwrap().record;
     assert_eq!((redriven.attempts, redriven.next_at), (0, Some(at(120_000))));

@@ -17,7 +17,7 @@ use recado_pipeline::deliver::{InvitationRequest, NamedGuest, send_invitation};
 use recado_ports::ports::{DeliveryLink, Store};
 use recado_ports::records::guests::find_guest;
 use recado_ports::records::invitations::find_invitation;
-use recado_ports::records::occasions::{put_invitation_template, put_occasion};
+use recado_ports::table::put_record;
 
 /// The records of a tenant beside conversations.
 pub(super) struct RecordsBeside {
@@ -102,7 +102,7 @@ impl<S: Store + Clone + 'static> Story<S> {
             cancelled: false,
             reminders: Vec::new(),
         };
-        succeed(put_occasion(store, &occasion)).await;
+        succeed(put_record(store, &occasion)).await;
         let template = InvitationTemplate {
             name: InvitationTemplateName::parse("invite").unwrap(),
             tenant: tenant.clone(),
@@ -113,7 +113,7 @@ impl<S: Store + Clone + 'static> Story<S> {
             html: None,
             approved: None,
         };
-        succeed(put_invitation_template(store, &template)).await;
+        succeed(put_record(store, &template)).await;
         let address = fixture.other_contact().address;
         let request = InvitationRequest {
             tenant: Some(tenant.clone()),

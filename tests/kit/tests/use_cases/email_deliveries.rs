@@ -20,7 +20,8 @@ use recado_pipeline::ports::{AcceptedEmail, EmailError, EmailSenders, PageReques
 use recado_pipeline::reconcile::reconcile;
 use recado_pipeline::records::dead_letters::{DeadLetterFilter, list_dead_letters};
 use recado_pipeline::records::invitations::list_invitations;
-use recado_pipeline::records::occasions::{list_invitation_templates, put_invitation_template};
+use recado_pipeline::records::occasions::list_invitation_templates;
+use recado_pipeline::table::put_record;
 use recado_pipeline::{Verdict, handle_outbound_message, occasions, opt_outs};
 use recado_testkit::ports::succeed;
 use std::collections::VecDeque;
@@ -95,7 +96,7 @@ pub(crate) async fn setup(kind: EmailSenderKind, rules: DeliveryRules) -> Setup 
         text: Some("Hola {{guest_name}}".to_owned()),
         approved: None,
     };
-    succeed(put_invitation_template(&setup.world.store, &template)).await;
+    succeed(put_record(&setup.world.store, &template)).await;
     let list = "id,name,email\ng1,<Ana>,ana@example.org\ng2,Leo,\n";
     let (caller, rows) = (Caller::installation(), parse_guest_list(list).unwrap());
     let added = occasions::add_guests(&setup.world, &caller, None, &occasion_id(), rows).await;
@@ -545,7 +546,7 @@ async fn the_cap_counts_all_channels_and_an_opt_out_meanwhile_counts() {
         name: remind.template.clone(),
         ..email_template(&setup).await
     };
-    succeed(put_invitation_template(&setup.world.store, &template)).await;
+    succeed(put_record(&setup.world.store, &template)).await;
     let third = try_invite(&setup, remind).await.unwrap().invitation;
     assert!(third.not_before.is_some());
     work(&setup, &carriers, 3).await;
@@ -595,7 +596,7 @@ async fn what_cannot_be_sent_by_email_is_refused_before() {
     .await;
     assert!(log.items.is_empty());
     let without = setup_with(DeliveryRules::default()).await;
-    succeed(put_invitation_template(
+    succeed(put_record(
         &without.world.store,
         &InvitationTemplate {
             tenant: without.fixture.bound.tenant.id.clone(),

@@ -18,9 +18,8 @@ use recado_pipeline::deliver::{self, InvitationError, LogFilter, NamedGuest};
 use recado_pipeline::occasions;
 use recado_pipeline::ports::{Conversations, OutboxStore, PageRequest};
 use recado_pipeline::records::guests::find_guest;
-use recado_pipeline::records::occasions::{
-    find_occasion, list_invitation_templates, put_invitation_template, put_occasion,
-};
+use recado_pipeline::records::occasions::{find_occasion, list_invitation_templates};
+use recado_pipeline::table::put_record;
 use recado_testkit::builders::Fixture;
 use recado_testkit::ports::succeed;
 
@@ -246,7 +245,7 @@ async fn an_answer_without_an_invitation_confirms_nobody_of_several_occasions_no
         .unwrap();
     let mut other = known.clone();
     other.id = second.clone();
-    succeed(put_occasion(&setup.world.store, &other)).await;
+    succeed(put_record(&setup.world.store, &other)).await;
     add_contact_as_guest(&setup, &first).await;
     add_contact_as_guest(&setup, &second).await;
     setup
@@ -257,7 +256,7 @@ async fn an_answer_without_an_invitation_confirms_nobody_of_several_occasions_no
     }
     // Once the second is over, the first is the only one that can be meant.
     other.starts_at = Some("2020-01-05T18:00:00".parse().unwrap());
-    succeed(put_occasion(&setup.world.store, &other)).await;
+    succeed(put_record(&setup.world.store, &other)).await;
     setup.pass(60);
     setup
         .message(&setup.fixture, "W2", "Confirmo mi asistencia", false)
@@ -277,7 +276,7 @@ async fn setup_with_text_on_meta() -> Setup {
     for mut template in succeed(list_invitation_templates(store, tenant, None)).await {
         template.approved = None;
         template.text = Some("Hola: {{occasion_name}}".to_owned());
-        succeed(put_invitation_template(store, &template)).await;
+        succeed(put_record(store, &template)).await;
     }
     setup
 }

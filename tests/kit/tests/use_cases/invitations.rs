@@ -18,7 +18,7 @@ use recado_pipeline::deliver::{
 use recado_pipeline::occasions;
 use recado_pipeline::ports::{PageRequest, SendOutcome};
 use recado_pipeline::records::guests::list_guests;
-use recado_pipeline::records::occasions::{put_invitation_template, put_occasion};
+use recado_pipeline::table::put_record;
 use recado_testkit::builders::{Fixture, correlation};
 use recado_testkit::ports::succeed;
 
@@ -62,7 +62,7 @@ pub(crate) async fn fill(setup: Setup) -> Setup {
         cancelled: false,
         reminders: Vec::new(),
     };
-    succeed(put_occasion(&setup.world.store, &occasion)).await;
+    succeed(put_record(&setup.world.store, &occasion)).await;
     // Meta's numbers send texts only to who wrote before.
     let approved = (setup.fixture.bound.instance.provider == Provider::Meta).then(|| MessageTemplate {
         name: "boda".to_owned(),
@@ -81,7 +81,7 @@ pub(crate) async fn fill(setup: Setup) -> Setup {
         approved: approved.clone(),
     };
     for name in ["invite", "remind"] {
-        succeed(put_invitation_template(&setup.world.store, &template(name))).await;
+        succeed(put_record(&setup.world.store, &template(name))).await;
     }
     setup
 }

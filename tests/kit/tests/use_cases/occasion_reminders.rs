@@ -17,11 +17,11 @@ use recado_pipeline::configure::{self, ApplyOptions, ConfigureError};
 use recado_pipeline::deliver::{self, InvitationRequest};
 use recado_pipeline::ports::WriteOutcome;
 use recado_pipeline::reconcile::reconcile;
-use recado_pipeline::records::batches::{list_batch_chunks, save_batch_chunk};
+use recado_pipeline::records::batches::list_batch_chunks;
 use recado_pipeline::records::guests::{GuestOutcome, find_guest, save_guest};
 use recado_pipeline::records::invitations::find_invitation;
-use recado_pipeline::records::occasions::{find_occasion, put_occasion};
-use recado_pipeline::table::Versioned;
+use recado_pipeline::records::occasions::find_occasion;
+use recado_pipeline::table::{Versioned, put_record, write_record};
 use recado_testkit::ports::succeed;
 use serde_json::{Value, json};
 
@@ -194,7 +194,7 @@ async fn an_occasion_that_a_crash_left_without_its_reminders_gets_them_when_the_
     let old = batches(&setup).await.remove(0);
     // The date is another, and nobody planned anything for it.
     let moved = occasion(&setup, second, a_day_before()).await;
-    succeed(put_occasion(&setup.world.store, &moved)).await;
+    succeed(put_record(&setup.world.store, &moved)).await;
     pass_until(&setup, first - SignedDuration::from_hours(24)).await;
     assert!(is_withdrawn(&stored(&setup, &old.id).await));
     let new = batches(&setup).await.remove(0);
@@ -219,7 +219,7 @@ async fn a_start_that_a_crash_ended_goes_on_behind_what_it_stored() {
     let mut chunk = Versioned::new(make_chunk(&planned, 0, &ids[..100]));
     let store = &setup.world.store;
     assert_eq!(
-        succeed(save_batch_chunk(store, &mut chunk)).await,
+        succeed(write_record(store, &mut chunk)).await,
         WriteOutcome::Written
     );
     pass_until(&setup, begins_at - SignedDuration::from_hours(24)).await;
@@ -244,7 +244,7 @@ async fn an_occasion_that_moves_while_its_reminder_goes_out_stops_it() {
     assert_eq!(run(&setup, &begun.make_job(0), 1).await, Verdict::Done);
     let moved = occasion(&setup, begins_at + SignedDuration::from_hours(48), a_day_before()).await;
     // A crash came before the reminder was withdrawn.
-    succeed(put_occasion(&setup.world.store, &moved)).await;
+    succeed(put_record(&setup.world.store, &moved)).await;
     setup.pass(10);
     let now = stored(&setup, &planned.id).await;
     assert!(now.is_expanding());

@@ -19,7 +19,7 @@ use recado_pipeline::deliver::{self, AcceptedInvitation, InvitationRequest};
 use recado_pipeline::operate::dead_letters::redrive_dead_letter;
 use recado_pipeline::ports::{EmailError, SendOutcome};
 use recado_pipeline::records::guests::{find_guest, save_guest};
-use recado_pipeline::records::occasions::put_occasion;
+use recado_pipeline::table::put_record;
 use recado_testkit::ports::succeed;
 use serde_json::json;
 
@@ -211,7 +211,7 @@ async fn a_reminder_whose_occasion_was_cancelled_does_not_leave_though_its_batch
         cancelled: true,
         ..planned
     };
-    succeed(put_occasion(&setup.world.store, &cancelled)).await;
+    succeed(put_record(&setup.world.store, &cancelled)).await;
     crate::batches::leave(&setup, &batch, 0..1).await;
     assert_eq!(setup.world.providers.sent(), 0);
     let id = batch.derive_invitation_id(&guest_id(0));

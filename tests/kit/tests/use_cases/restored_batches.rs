@@ -16,7 +16,8 @@ use recado_domain::reason::Reason;
 use recado_embedded::{BackupProgress, Clock, Embedded, back_up_folder, restore_backup};
 use recado_pipeline::Components;
 use recado_pipeline::ports::{Conversations, SendEvidence, WriteOutcome};
-use recado_pipeline::records::batches::{find_batch, save_batch};
+use recado_pipeline::records::batches::find_batch;
+use recado_pipeline::table::write_record;
 use recado_testkit::builders::{Fixture, fresh};
 use recado_testkit::ports::succeed;
 use std::path::{Path, PathBuf};
@@ -86,7 +87,7 @@ async fn doubt(setup: &Setup, id: &BatchId) {
     let mut batch = succeed(find_batch(store, tenant, id)).await.unwrap();
     assert!(batch.record.doubt_restored(setup.now(), setup.now()));
     assert_eq!(
-        succeed(save_batch(store, &mut batch)).await,
+        succeed(write_record(store, &mut batch)).await,
         WriteOutcome::Written
     );
 }

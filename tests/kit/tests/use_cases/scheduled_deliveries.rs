@@ -18,8 +18,9 @@ use recado_pipeline::deliver::{
 use recado_pipeline::occasions;
 use recado_pipeline::reconcile::reconcile;
 use recado_pipeline::records::invitations::find_invitation;
-use recado_pipeline::records::occasions::{find_occasion, put_occasion};
+use recado_pipeline::records::occasions::find_occasion;
 use recado_pipeline::records::scheduled_messages::find_scheduled_by_id;
+use recado_pipeline::table::put_record;
 use recado_testkit::ports::succeed;
 
 fn in_hours(setup: &Setup, hours: i64) -> Timestamp {
@@ -148,11 +149,11 @@ async fn quiet_hours_are_of_the_guests_clock_else_of_the_occasions() {
     let known = succeed(find_occasion(&setup.world.store, &tenant, &occasion_id())).await;
     let mut occasion = known.unwrap();
     occasion.time_zone = Some("Asia/Tokyo".to_owned());
-    succeed(put_occasion(&setup.world.store, &occasion)).await;
+    succeed(put_record(&setup.world.store, &occasion)).await;
     let here = try_invite(&setup, to("here")).await.unwrap();
     assert_eq!(here.invitation.not_before, None);
     occasion.time_zone = None;
-    succeed(put_occasion(&setup.world.store, &occasion)).await;
+    succeed(put_record(&setup.world.store, &occasion)).await;
     assert_eq!(invite(&setup).await.invitation.not_before, Some(end));
 }
 

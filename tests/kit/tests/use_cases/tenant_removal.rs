@@ -20,7 +20,8 @@ use recado_pipeline::records::dead_letters::{find_dead_letter, put_dead_letter};
 use recado_pipeline::records::notices::put_notice;
 use recado_pipeline::records::samples::put_samples;
 use recado_pipeline::records::tokens::put_token;
-use recado_pipeline::records::turn_places::{find_turn_places, save_turn_places};
+use recado_pipeline::records::turn_places::find_turn_places;
+use recado_pipeline::table::write_record;
 use recado_pipeline::tenant_removal::{RemovalError, RemovalOptions, RemovalReport, remove_tenant};
 use recado_pipeline::{Verdict, process};
 use recado_testkit::builders::{Fixture, far_ahead, fresh, identity_key, nonce};
@@ -184,7 +185,7 @@ impl Two {
         let until = add_millis(now, 95_000);
         let turn = (&id, &nonce());
         places.record.ask_for_place(NonZeroU32::MAX, turn, now, until);
-        let written = succeed(save_turn_places(store, &mut places)).await;
+        let written = succeed(write_record(store, &mut places)).await;
         assert_eq!(written, WriteOutcome::Written);
     }
 

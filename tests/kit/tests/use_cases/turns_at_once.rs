@@ -10,8 +10,8 @@ use recado_domain::millis::add_millis;
 use recado_domain::turn_places::{PlaceAnswer, TurnPlaces};
 use recado_domain::wake_up::TurnsJob;
 use recado_pipeline::ports::{Conversations, WriteOutcome};
-use recado_pipeline::records::turn_places::{find_turn_places, save_turn_places};
-use recado_pipeline::table::Versioned;
+use recado_pipeline::records::turn_places::find_turn_places;
+use recado_pipeline::table::{Versioned, write_record};
 use recado_pipeline::{Verdict, handle_turns_message};
 use recado_testkit::builders::{Fixture, nonce};
 use recado_testkit::ports::succeed;
@@ -42,7 +42,7 @@ async fn take_place_of_another(setup: &Setup) -> Nonce {
 }
 
 async fn save(setup: &Setup, places: &mut Versioned<TurnPlaces>) {
-    let written = succeed(save_turn_places(&setup.world.store, places)).await;
+    let written = succeed(write_record(&setup.world.store, places)).await;
     assert_eq!(written, WriteOutcome::Written);
 }
 

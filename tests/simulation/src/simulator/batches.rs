@@ -20,7 +20,7 @@ use recado_pipeline::occasions;
 use recado_pipeline::ports::Store;
 use recado_pipeline::random_id;
 use recado_pipeline::records::batches::find_batch;
-use recado_pipeline::records::occasions::{put_invitation_template, put_occasion};
+use recado_pipeline::table::put_record;
 use std::fmt::Debug;
 use std::sync::Arc;
 
@@ -109,8 +109,8 @@ where
             text: approved.is_none().then(|| "invite {{guest_name}}".to_owned()),
             approved: approved.clone(),
         };
-        block_on(put_occasion(&self.store, &occasion)).expect("the occasion is kept");
-        block_on(put_invitation_template(&self.store, &template)).expect("the template is kept");
+        block_on(put_record(&self.store, &occasion)).expect("the occasion is kept");
+        block_on(put_record(&self.store, &template)).expect("the template is kept");
         let row = |number: usize, to: &ContactAddress| GuestRow {
             id: Some(guest_id(number)),
             name: Some(format!("b{number}")),

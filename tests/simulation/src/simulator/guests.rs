@@ -21,7 +21,7 @@ use recado_domain::opt_out::{RecipientAddress, UnsubscribeToken};
 use recado_pipeline::deliver::{self, DeliverError, InvitationError, InvitationRequest, NamedGuest};
 use recado_pipeline::occasions::TenantChoiceError;
 use recado_pipeline::ports::Store;
-use recado_pipeline::records::occasions::{put_invitation_template, put_occasion};
+use recado_pipeline::table::put_record;
 use recado_pipeline::{occasions, opt_outs, random_id};
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -168,11 +168,11 @@ where
             cancelled: false,
             reminders: Vec::new(),
         };
-        block_on(put_occasion(&self.store, &occasion)).expect("the occasion is kept");
+        block_on(put_record(&self.store, &occasion)).expect("the occasion is kept");
         for name in TEMPLATES {
             for channel in [InvitationChannel::Whatsapp, InvitationChannel::Email] {
                 let template = template_of(bound, name, channel);
-                block_on(put_invitation_template(&self.store, &template)).expect("the template is kept");
+                block_on(put_record(&self.store, &template)).expect("the template is kept");
             }
         }
         let known = self.ledger().guests.guests.len();

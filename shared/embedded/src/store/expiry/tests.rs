@@ -17,7 +17,8 @@ use recado_ports::ports::{
     CommitOutcome, Conversations, EventChange, Inbox, OutboxStore, Queues, RecordEventOutcome, WriteOutcome,
 };
 use recado_ports::records::dead_letters::{put_dead_letter, remove_dead_letter};
-use recado_ports::records::scheduled_messages::{find_scheduled, put_scheduled, save_scheduled};
+use recado_ports::records::scheduled_messages::{find_scheduled, put_scheduled};
+use recado_ports::table::write_record;
 use recado_testkit::builders::Fixture;
 use recado_testkit::ports::succeed;
 use serde_json::json;
@@ -241,7 +242,7 @@ fn an_upload_stays_as_long_as_a_message_or_a_dead_letter_names_it() {
         let found = find_scheduled(&store, &later.tenant, &later.id).await.unwrap();
         let mut later = found.unwrap();
         later.record.cancel_pending(now, None).unwrap();
-        let written = save_scheduled(&store, &mut later).await.unwrap();
+        let written = write_record(&store, &mut later).await.unwrap();
         assert_eq!(written, WriteOutcome::Written);
         succeed(store.delete_expired(millis::add_millis(now, 20 * 24 * HOUR))).await;
         assert!(!there("later").await, "it will not be sent");

@@ -21,8 +21,8 @@ use recado_pipeline::records::alerts::{commit_alerts, list_live_alerts};
 use recado_pipeline::records::configuration::put_configuration;
 use recado_pipeline::records::dead_letters::put_dead_letter;
 use recado_pipeline::records::notices::put_notice;
-use recado_pipeline::records::occasions::put_invitation_template;
 use recado_pipeline::records::samples::put_samples;
+use recado_pipeline::table::put_record;
 use recado_testkit::builders::{Fixture, at, far_ahead, fresh, identity_key};
 use recado_testkit::ports::succeed;
 use recado_testkit::stored_batch::store_batch;
@@ -279,7 +279,7 @@ async fn add_guests(site: &Site, fixture: &Fixture, said: &str) -> (Guest, Invit
         html: None,
         approved: None,
     };
-    succeed(put_invitation_template(store, &template)).await;
+    succeed(put_record(store, &template)).await;
     let (other, occasion) = (fixture.other_contact(), fresh("party"));
     let mut stored = Vec::new();
     for address in [&other.address, &fixture.address] {

@@ -14,9 +14,8 @@ use recado_domain::invitations::{InvitationTemplate, Occasion};
 use recado_ports::Deps;
 use recado_ports::ports::PortResult;
 use recado_ports::records::configuration::{find_config_by_id, find_named_entries};
-use recado_ports::records::occasions::{
-    find_occasion, list_invitation_templates, put_invitation_template, put_occasion,
-};
+use recado_ports::records::occasions::{find_occasion, list_invitation_templates};
+use recado_ports::table::put_record;
 use serde::Serialize;
 
 /// The occasions and templates of a document.
@@ -156,7 +155,7 @@ impl InvitationEntries {
             write_occasion(deps, caller, occasion).await?;
         }
         for template in &self.templates {
-            put_invitation_template(deps.store(), template).await?;
+            put_record(deps.store(), template).await?;
         }
         Ok(())
     }
@@ -206,7 +205,7 @@ async fn write_occasion(deps: &Deps, caller: &Caller, occasion: &Occasion) -> Po
     if let Some(tenant) = &tenant {
         plan_reminders(deps, tenant, occasion, &caller.name).await?;
     }
-    put_occasion(deps.store(), occasion).await?;
+    put_record(deps.store(), occasion).await?;
     if let (Some(tenant), Some(before)) = (&tenant, &before) {
         withdraw_reminders(deps, tenant, before, occasion).await?;
     }

@@ -10,7 +10,7 @@ use recado_ports::ports::{CommitOutcome, PortError, PortResult, WriteOutcome};
 use recado_ports::random_id::generate_nonce;
 use recado_ports::records::scheduled_messages as records;
 use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
-use recado_ports::table::Versioned;
+use recado_ports::table::{Versioned, write_record};
 
 /// Stores the message until `at`, together with the client's key.
 pub(super) async fn schedule_message(
@@ -103,7 +103,7 @@ pub async fn cancel_scheduled(
             let done = AuditedAction::on_object(action, Some(&scheduled.tenant), "message", id);
             audit_action(deps, caller, done.with_change("pending", "cancelled")).await?;
         }
-        if records::save_scheduled(deps.store(), &mut found).await? == WriteOutcome::Conflict {
+        if write_record(deps.store(), &mut found).await? == WriteOutcome::Conflict {
             return Ok(WriteAttempt::Lost(true));
         }
         tracing::info!(message_id = %id, "a scheduled message was taken back");

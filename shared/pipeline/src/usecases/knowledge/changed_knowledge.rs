@@ -7,8 +7,8 @@ use recado_domain::knowledge::{AgentKnowledge, KnowledgeSnapshot};
 use recado_ports::Deps;
 use recado_ports::ports::{PortError, WriteOutcome};
 use recado_ports::random_id::generate_nonce;
-use recado_ports::records::knowledge::{delete_knowledge, find_knowledge, save_knowledge};
-use recado_ports::table::Versioned;
+use recado_ports::records::knowledge::{delete_knowledge, find_knowledge};
+use recado_ports::table::{Versioned, write_record};
 
 /// The knowledge of an agent that a request changes. An agent that is removed and made again under its name has another knowledge.
 #[derive(Debug, Clone)]
@@ -56,7 +56,7 @@ async fn make_record(
 ) -> Result<AgentKnowledge, KnowledgeError> {
     let born = generate_nonce(deps.system());
     let mut known = Versioned::new(AgentKnowledge::begin(tenant.clone(), agent.clone(), born));
-    if save_knowledge(deps.store(), &mut known).await? == WriteOutcome::Conflict {
+    if write_record(deps.store(), &mut known).await? == WriteOutcome::Conflict {
         // Another request made it meanwhile.
         let made = find_knowledge(deps.store(), tenant, agent).await?;
         let made = made.ok_or_else(|| PortError::contended("knowledge"))?;

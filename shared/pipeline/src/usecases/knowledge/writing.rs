@@ -9,8 +9,8 @@ use recado_domain::knowledge::{AgentKnowledge, KnowledgeSnapshot, MadeVectors, S
 use recado_ports::Deps;
 use recado_ports::ports::{FileBytes, FileError, PortError};
 use recado_ports::random_id::generate_random_bits;
-use recado_ports::records::knowledge::save_knowledge;
 use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
+use recado_ports::table::write_record;
 
 /// The MIME type of a snapshot's file.
 const MIME_TYPE: &str = "application/octet-stream";
@@ -77,7 +77,7 @@ async fn announce_snapshot(
             deps.queues().delete_file(&spare.file_key()).await?;
         }
         known.record.begin_snapshot(name.clone(), now, &deletable);
-        let written = save_knowledge(deps.store(), &mut known).await?;
+        let written = write_record(deps.store(), &mut known).await?;
         Ok(WriteAttempt::after_write(written, name.clone()))
     })
     .await
@@ -101,7 +101,7 @@ async fn switch_to_snapshot(
         if !known.record.switch_snapshot(name, next, deps.system().now()) {
             return Ok(WriteAttempt::Done(None));
         }
-        let written = save_knowledge(deps.store(), &mut known).await?;
+        let written = write_record(deps.store(), &mut known).await?;
         Ok(WriteAttempt::after_write(written, Some(known.record)))
     })
     .await

@@ -12,12 +12,10 @@ use recado_domain::invitations::{BATCH_CHUNK, Batch, BatchChunk, BatchState, Gue
 use recado_domain::millis::add_duration;
 use recado_ports::Deps;
 use recado_ports::ports::{PageRequest, PortError, PortResult, WriteOutcome};
-use recado_ports::records::batches::{
-    find_batch, list_batch_chunks, list_due_batches, save_batch, save_batch_chunk,
-};
+use recado_ports::records::batches::{find_batch, list_batch_chunks, list_due_batches};
 use recado_ports::records::guests::list_guests;
 use recado_ports::records::occasions::find_occasion;
-use recado_ports::table::Versioned;
+use recado_ports::table::{Versioned, write_record};
 
 /// Time until a batch is started again whose start did not end.
 const START_AGAIN: SignedDuration = SignedDuration::from_mins(2);
@@ -66,7 +64,7 @@ async fn handle_due_batch(deps: &Deps, tenant: &TenantId, id: &BatchId) -> PortR
         return restart_batch(deps, tenant, id).await;
     }
     found.record.put_off(add_duration(now, START_AGAIN));
-    if save_batch(deps.store(), &mut found).await? == WriteOutcome::Conflict {
+    if write_record(deps.store(), &mut found).await? == WriteOutcome::Conflict {
         return Ok(false);
     }
     let recipients = if found.record.reminder.is_some() {
@@ -78,7 +76,7 @@ async fn handle_due_batch(deps: &Deps, tenant: &TenantId, id: &BatchId) -> PortR
         found.record.recipients
     };
     found.record.start(recipients, deps.system().now());
-    if save_batch(deps.store(), &mut found).await? == WriteOutcome::Conflict {
+    if write_record(deps.store(), &mut found).await? == WriteOutcome::Conflict {
         // Somebody paused or cancelled it meanwhile.
         return Ok(false);
     }
@@ -140,7 +138,7 @@ async fn store_recipients(deps: &Deps, batch: &Batch, wanted: &[GuestStatus]) ->
         while waiting.len() >= BATCH_CHUNK || (cursor.is_none() && !waiting.is_empty()) {
             let rest = waiting.split_off(BATCH_CHUNK.min(waiting.len()));
             let mut chunk = Versioned::new(make_chunk(batch, number, &waiting));
-            if save_batch_chunk(deps.store(), &mut chunk).await? == WriteOutcome::Conflict {
+            if write_record(deps.store(), &mut chunk).await? == WriteOutcome::Conflict {
                 return Err(PortError::contended("recipients of a batch"));
             }
             count += waiting.len();

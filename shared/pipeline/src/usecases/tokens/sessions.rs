@@ -6,8 +6,9 @@ use recado_domain::access::{Caller, ConsoleSession};
 use recado_domain::secret::Secret;
 use recado_ports::Deps;
 use recado_ports::ports::PortResult;
-use recado_ports::records::sessions::{delete_session, find_session, put_session, renew_session};
+use recado_ports::records::sessions::{delete_session, find_session, renew_session};
 use recado_ports::records::tokens::find_token;
+use recado_ports::table::put_record;
 
 /// The prefix of every session's text. No token has it.
 const PREFIX: &str = "session_";
@@ -18,7 +19,7 @@ pub async fn begin_session(deps: &Deps, token: &str) -> PortResult<Secret> {
     let text = generate_random_text(deps.system(), PREFIX);
     let hash = key.hash_token(text.expose_secret());
     let session = ConsoleSession::begin(hash, key.hash_token(token), None, deps.system().now());
-    put_session(deps.store(), &session).await?;
+    put_record(deps.store(), &session).await?;
     Ok(text)
 }
 

@@ -16,9 +16,9 @@ use recado_ports::ports::{
 use recado_ports::records::configuration::list_entries;
 use recado_ports::records::endpoints::{
     FAILED_EVENTS_PER_WRITE, delete_endpoint_records, find_endpoint_state, list_due_failed_events,
-    list_endpoint_states, remove_failed_event, replace_failed_event, save_endpoint_state,
+    list_endpoint_states, remove_failed_event, save_endpoint_state,
 };
-use recado_ports::table::Versioned;
+use recado_ports::table::{Versioned, write_record};
 use std::collections::BTreeSet;
 
 /// The number of events that a pass reads.
@@ -271,7 +271,7 @@ impl Poster<'_> {
                 Ok(()) => remove_failed_event(store, &one).await.map(|()| true),
                 Err(error) => {
                     one.record.note_failure(&error, self.deps.system().now());
-                    let stored = replace_failed_event(store, &mut one).await;
+                    let stored = write_record(store, &mut one).await;
                     // It may have been removed meanwhile, with the endpoint, or redriven.
                     stored.map(|_written_or_another| false)
                 }

@@ -6,7 +6,7 @@ use crate::ports::{Page, PageRequest, PortError, PortResult, WriteOutcome};
 use crate::retry_write::{WriteAttempt, retry_lost_write};
 use crate::table::{
     Change, Key, Kind, Lead, Partition, Query, Record, Table, Versioned, WRITES_MAX, Write, find_versions,
-    find_with_version, list_versions, remove_latest_record, save_record,
+    find_with_version, list_versions, remove_latest_record, write_record,
 };
 use jiff::Timestamp;
 use recado_domain::clock_rollback::ClockRollback;
@@ -123,14 +123,6 @@ pub async fn list_due_failed_events(
     Ok(list_versions(table, due, &page, is_due).await?.items)
 }
 
-/// Replaces an event that was read. [`WriteOutcome::Conflict`]: it is another by now, or is not stored any more, and nothing was written.
-pub async fn replace_failed_event(
-    table: &dyn Table,
-    failed: &mut Versioned<FailedEvent>,
-) -> PortResult<WriteOutcome> {
-    Ok(save_record(table, failed).await?.into())
-}
-
 /// Lets an event of the same generation be tried again, from `now` on. `false`: it is not stored any more.
 pub async fn redrive_failed_event(
     table: &dyn Table,
@@ -140,7 +132,7 @@ pub async fn redrive_failed_event(
     let contended = PortError::contended(FailedEvent::KIND);
     retry_lost_write(contended, failed.clone(), |mut known| async move {
         known.record.redrive_event(now);
-        if replace_failed_event(table, &mut known).await? == WriteOutcome::Written {
+        if write_record(table, &mut known).await? == WriteOutcome::Written {
             return PortResult::Ok(WriteAttempt::Done(true));
         }
         let last = &known.record;

@@ -24,9 +24,8 @@ use recado_pipeline::published_events::{EventQuery, list_events};
 use recado_pipeline::records::batches::find_batch;
 use recado_pipeline::records::guests::save_guest;
 use recado_pipeline::records::invitations::{begin_invitation, find_invitation};
-use recado_pipeline::records::occasions::put_occasion;
 use recado_pipeline::records::opt_outs::apply_opt_out;
-use recado_pipeline::table::Versioned;
+use recado_pipeline::table::{Versioned, put_record};
 use recado_pipeline::tokens::{self, NewToken};
 use recado_pipeline::usage::{UsageGroup, UsageRequest, read_usage};
 use recado_pipeline::{occasions, operate, opt_outs};
@@ -239,7 +238,7 @@ where
         let invitation = make_invitation(&guest);
         block_on(async {
             let store = &self.store;
-            put_occasion(store, &occasion).await.expect("it is stored");
+            put_record(store, &occasion).await.expect("it is stored");
             // Another line of the tenant may have stored the same.
             let mut new = Versioned::new(guest.clone());
             let _written = save_guest(store, &mut new).await.expect("it is stored");

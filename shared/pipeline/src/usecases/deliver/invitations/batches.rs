@@ -34,10 +34,10 @@ use recado_domain::metadata::Metadata;
 use recado_domain::millis::add_duration;
 use recado_ports::Deps;
 use recado_ports::ports::{PortError, PortResult, WriteOutcome};
-use recado_ports::records::batches::{self as batch_records, BatchOutcome, save_batch, save_batch_chunk};
+use recado_ports::records::batches::{self as batch_records, BatchOutcome};
 use recado_ports::records::claims::InvitationClaim;
 use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
-use recado_ports::table::Versioned;
+use recado_ports::table::{Versioned, write_record};
 pub use recipients::{ListedRecipient, list_batch_recipients};
 use std::collections::BTreeSet;
 
@@ -221,7 +221,7 @@ async fn begin_expansion(
         // A chunk that is stored already is the same: it was made by the same request.
         let chunks = split_recipients(&batch.record, guests).into_iter();
         stream::iter(chunks.map(Versioned::new))
-            .map(|mut chunk| async move { save_batch_chunk(deps.store(), &mut chunk).await.map(drop) })
+            .map(|mut chunk| async move { write_record(deps.store(), &mut chunk).await.map(drop) })
             .buffer_unordered(WRITES_AT_ONCE)
             .try_collect::<()>()
             .await?;
@@ -237,7 +237,7 @@ async fn begin_expansion(
 async fn begin_batch(deps: &Deps, batch: Versioned<Batch>) -> Result<Batch, InvitationError> {
     retry_lost_write(PortError::contended("batch"), batch, |mut batch| async move {
         if !batch.record.begin(deps.system().now())
-            || save_batch(deps.store(), &mut batch).await? == WriteOutcome::Written
+            || write_record(deps.store(), &mut batch).await? == WriteOutcome::Written
         {
             return Ok(WriteAttempt::Done(batch.record));
         }

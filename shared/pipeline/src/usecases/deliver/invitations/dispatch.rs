@@ -20,9 +20,9 @@ use recado_domain::service_window::{bypasses_window, is_window_open};
 use recado_ports::Deps;
 use recado_ports::deps::capabilities;
 use recado_ports::ports::{PortError, PortResult, WriteOutcome};
-use recado_ports::records::invitations::{find_invitation, save_invitation};
+use recado_ports::records::invitations::find_invitation;
 use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
-use recado_ports::table::Versioned;
+use recado_ports::table::{Versioned, write_record};
 
 /// Makes a message of an invitation that a crash left without one, unless the crash came after its message. Another request may be making
 /// it at the same time.
@@ -219,7 +219,7 @@ async fn note_message(
         |known| async move {
             let mut changed: Versioned<Invitation> = known;
             changed.record.become_message(made.id.clone(), made.send_at);
-            if save_invitation(deps.store(), &mut changed).await? == WriteOutcome::Written {
+            if write_record(deps.store(), &mut changed).await? == WriteOutcome::Written {
                 return Ok(WriteAttempt::Done(changed.record));
             }
             let Invitation { tenant, id, .. } = &changed.record;
@@ -250,7 +250,7 @@ async fn refuse(
 
 /// Stores a changed invitation. Returns what is stored: another worker may have been faster with the same message.
 async fn save_changed(deps: &Deps, mut changed: Versioned<Invitation>) -> PortResult<Invitation> {
-    if save_invitation(deps.store(), &mut changed).await? == WriteOutcome::Written {
+    if write_record(deps.store(), &mut changed).await? == WriteOutcome::Written {
         return Ok(changed.record);
     }
     let Invitation { tenant, id, .. } = &changed.record;

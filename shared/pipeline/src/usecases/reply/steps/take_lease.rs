@@ -17,8 +17,9 @@ use recado_ports::Deps;
 use recado_ports::deps::ExclusiveTurn;
 use recado_ports::ports::{PortError, PortResult, WriteOutcome};
 use recado_ports::random_id::generate_nonce;
-use recado_ports::records::turn_places::{find_turn_places, save_turn_places};
+use recado_ports::records::turn_places::find_turn_places;
 use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
+use recado_ports::table::write_record;
 
 /// Waits until no other exclusive turn runs in this process, if the turn is one: it holds files in memory, or an earlier
 /// attempt at it did not end. Ends the turn, uncounted, if the others take too long.
@@ -92,8 +93,7 @@ pub(in crate::usecases::reply) async fn take_place(
         let until = add_duration(now, deps.settings().turn_lease);
         let asked = &mut places.record;
         let answer = asked.ask_for_place(limit, (&conversation.id, &nonce), now, until);
-        if answer.changes_record()
-            && save_turn_places(deps.store(), &mut places).await? == WriteOutcome::Conflict
+        if answer.changes_record() && write_record(deps.store(), &mut places).await? == WriteOutcome::Conflict
         {
             return Ok(WriteAttempt::Lost(()));
         }
@@ -126,7 +126,7 @@ async fn try_to_give_back(deps: &Deps, place: &TurnPlace) -> PortResult<()> {
         if !places.record.give_place_back(&place.nonce) {
             return Ok(WriteAttempt::Done(()));
         }
-        let written = save_turn_places(deps.store(), &mut places).await?;
+        let written = write_record(deps.store(), &mut places).await?;
         Ok(WriteAttempt::after_write(written, ()))
     })
     .await

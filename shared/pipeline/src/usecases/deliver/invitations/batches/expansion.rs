@@ -23,9 +23,9 @@ use recado_domain::wake_up::{BatchJob, TurnsJob};
 use recado_ports::Deps;
 use recado_ports::deps::capabilities;
 use recado_ports::ports::{PortError, PortResult, WriteOutcome};
-use recado_ports::records::batches::{find_batch, find_batch_chunk, save_batch, save_batch_chunk};
+use recado_ports::records::batches::{find_batch, find_batch_chunk};
 use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
-use recado_ports::table::Versioned;
+use recado_ports::table::{Versioned, write_record};
 
 /// Number of recipients of a piece of a batch of e-mails.
 const EMAIL_STEP: usize = 50;
@@ -275,7 +275,7 @@ async fn wait_for_instance(deps: &Deps, found: &Versioned<Batch>) -> PortResult<
 async fn wait_until(deps: &Deps, found: &Versioned<Batch>, at: Timestamp) -> PortResult<Verdict> {
     let mut batch = found.clone();
     batch.record.put_off(at);
-    Ok(match save_batch(deps.store(), &mut batch).await? {
+    Ok(match write_record(deps.store(), &mut batch).await? {
         WriteOutcome::Written => Verdict::Done,
         WriteOutcome::Conflict => Verdict::RETRY_SOON,
     })
@@ -286,7 +286,7 @@ async fn store_statuses(deps: &Deps, chunk: Versioned<BatchChunk>, made: &MadeIn
     let contended = PortError::contended("recipients of a batch");
     retry_lost_write(contended, chunk, |mut chunk| async move {
         chunk.record.note_made(made);
-        if save_batch_chunk(deps.store(), &mut chunk).await? == WriteOutcome::Written {
+        if write_record(deps.store(), &mut chunk).await? == WriteOutcome::Written {
             return Ok(WriteAttempt::Done(()));
         }
         let known = &chunk.record;
@@ -300,7 +300,7 @@ async fn store_statuses(deps: &Deps, chunk: Versioned<BatchChunk>, made: &MadeIn
 async fn store_progress(deps: &Deps, batch: Versioned<Batch>, expanded: usize) -> PortResult<()> {
     retry_lost_write(PortError::contended("batch"), batch, |mut batch| async move {
         batch.record.record_step(expanded, deps.system().now());
-        if save_batch(deps.store(), &mut batch).await? == WriteOutcome::Written {
+        if write_record(deps.store(), &mut batch).await? == WriteOutcome::Written {
             return Ok(WriteAttempt::Done(()));
         }
         let stored = find_batch(deps.store(), &batch.record.tenant, &batch.record.id).await?;

@@ -4,8 +4,8 @@ use super::super::InvitationError;
 use recado_domain::invitations::{Invitation, InvitationState, InvitationStatus, RecipientStatus};
 use recado_ports::Deps;
 use recado_ports::ports::{OutboundEntry, PortError, PortResult, WriteOutcome};
-use recado_ports::records::invitations::{InvitationOutcome, begin_invitation, save_invitation};
-use recado_ports::table::Versioned;
+use recado_ports::records::invitations::{InvitationOutcome, begin_invitation};
+use recado_ports::table::{Versioned, write_record};
 
 /// The result for a recipient, with the send job that follows.
 pub(super) struct MadeInvitation {
@@ -45,7 +45,7 @@ pub(super) async fn store_refusal(
 ) -> PortResult<MadeInvitation> {
     let written = if invitation.is_stored() {
         invitation.record.refuse(error.to_string());
-        save_invitation(deps.store(), &mut invitation).await? == WriteOutcome::Written
+        write_record(deps.store(), &mut invitation).await? == WriteOutcome::Written
     } else {
         invitation.record.state = InvitationState::Refused {
             error: error.to_string(),

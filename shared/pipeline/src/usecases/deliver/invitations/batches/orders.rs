@@ -9,8 +9,9 @@ use recado_domain::ids::{BatchId, TenantId};
 use recado_domain::invitations::{BATCH_PERMIT, Batch, BatchOrder};
 use recado_ports::Deps;
 use recado_ports::ports::{PortError, WriteOutcome};
-use recado_ports::records::batches::{find_batch, save_batch};
+use recado_ports::records::batches::find_batch;
 use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
+use recado_ports::table::write_record;
 
 /// Gives an order about a batch. When the order to pause or cancel returns, no message of the batch begins to leave any more: a
 /// sender looks at the batch just before it sends, relies on that for [`BATCH_PERMIT`], and this function waits as long.
@@ -43,7 +44,7 @@ async fn store_order(
         let found = find_batch(deps.store(), tenant, id).await?;
         let mut batch = found.ok_or(InvitationError::NotFound("batch"))?;
         let is_new = batch.record.follow(order, deps.system().now())?;
-        if is_new && save_batch(deps.store(), &mut batch).await? == WriteOutcome::Conflict {
+        if is_new && write_record(deps.store(), &mut batch).await? == WriteOutcome::Conflict {
             return Ok(WriteAttempt::Lost(()));
         }
         Ok(WriteAttempt::Done(batch.record))

@@ -20,7 +20,7 @@ use recado_ports::Deps;
 use recado_ports::ports::{Page, PageRequest, PortError, PortResult, WriteOutcome};
 use recado_ports::records::batches as batch_records;
 use recado_ports::records::invitations::{find_invitation, read_invitations};
-use recado_ports::table::Versioned;
+use recado_ports::table::{Versioned, write_record};
 use std::collections::HashMap;
 
 /// Time for which a status that was looked at counts as new.
@@ -124,7 +124,7 @@ pub(super) async fn look_for_end(
     } else {
         batch.finish(BatchCounts::count(&chunks, batch.state), now);
     }
-    let written = batch_records::save_batch(deps.store(), &mut found).await?;
+    let written = write_record(deps.store(), &mut found).await?;
     if written == WriteOutcome::Conflict {
         return Ok(Verdict::RETRY_SOON);
     }
@@ -220,7 +220,7 @@ async fn refresh_chunk(
         .try_collect()
         .await?;
     chunk.record.note_look(statuses, deps.system().now());
-    if batch_records::save_batch_chunk(deps.store(), chunk).await? == WriteOutcome::Conflict {
+    if write_record(deps.store(), chunk).await? == WriteOutcome::Conflict {
         tracing::debug!(batch_id = %batch.id, "another request looked at the same recipients");
     }
     Ok(())
