@@ -45,14 +45,9 @@ impl ConfigDocument {
         };
         for one in &self.tenants {
             for sender in &one.email_senders {
-                let field = "credential of an e-mail sender";
-                add(
-                    Some(&one.id),
-                    "tenant",
-                    one.id.as_str(),
-                    field,
-                    sender.credential.as_ref(),
-                );
+                let (id, field) = (one.id.as_str(), "credential of an e-mail sender");
+                let credential = sender.credential.as_ref();
+                add(Some(&one.id), "tenant", id, field, credential);
             }
         }
         for one in &self.calendars {
@@ -70,14 +65,8 @@ impl ConfigDocument {
             add(tenant, "agent", id, "http.secret", secret);
         }
         for one in self.instances.iter().filter(|one| !one.disabled) {
-            let id = one.id.as_str();
-            add(
-                Some(&one.tenant),
-                "instance",
-                id,
-                "app_secret",
-                one.app_secret.as_ref(),
-            );
+            let (id, secret) = (one.id.as_str(), one.app_secret.as_ref());
+            add(Some(&one.tenant), "instance", id, "app_secret", secret);
         }
         for one in self.alerts.iter().flat_map(|alerts| &alerts.destinations) {
             let webhook = one.webhook.as_ref().map(|webhook| &webhook.secret);

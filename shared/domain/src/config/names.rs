@@ -67,7 +67,7 @@ macro_rules! config_entries {
             }
 
             /// Returns the entry as JSON, as documents have it.
-            pub(super) fn to_json(&self) -> Value {
+            pub fn to_json(&self) -> Value {
                 let written = match self {
                     $(Self::$entry(entry) => serde_json::to_value(entry),)*
                 };

@@ -3,17 +3,15 @@
 use crate::steps::audit::audit_actions;
 use crate::steps::owed_replies::describe_owed;
 use recado_domain::access::Caller;
-use recado_domain::config::{
-    Agent, Calendar, ConfigDocument, ConfigEntry, ConfigError, ConfigNames, EntryRef, Instance, Tenant,
-};
+use recado_domain::config::{ConfigDocument, ConfigError, ConfigNames, Entry, EntryRef};
 use recado_domain::ids::{AgentId, InstanceId};
 use recado_domain::invitations::{InvitationTemplateError, OccasionError};
-use recado_domain::tools::Tool;
 use recado_ports::Deps;
 use recado_ports::ports::{PortError, PortResult};
 use recado_ports::records::configuration::load_configuration;
 use serde::Serialize;
 use serde_json::json;
+use std::collections::BTreeMap;
 
 mod audited_changes;
 mod change_check;
@@ -31,7 +29,7 @@ mod template_check;
 mod tenant_check;
 mod webhook_endpoints;
 
-use audited_changes::{collect_changes, list_audited_changes};
+use audited_changes::{describe_change, list_audited_changes};
 pub use entries::{
     ChangedEntry, EntryMatch, change_entry, compute_version, create_entry, find_entry, list_visible_entries,
     remove_entry,
@@ -250,38 +248,32 @@ pub async fn apply_configuration(
 }
 
 fn list_changes(known: &ConfigDocument, change: &ConfigDocument) -> Vec<ConfigurationChange> {
+    let stored = known.list_entries().into_iter();
+    let stored: BTreeMap<EntryRef, Entry> = stored.map(|entry| (entry.entry_name(), entry)).collect();
     let mut changes = Vec::new();
-    collect_entries::<Tenant>(known, change, &mut changes);
-    collect_entries::<Calendar>(known, change, &mut changes);
-    collect_entries::<Tool>(known, change, &mut changes);
-    collect_entries::<Agent>(known, change, &mut changes);
-    collect_entries::<Instance>(known, change, &mut changes);
-    collect_changes(
-        "alerts",
-        known.alerts.as_slice(),
-        change.alerts.as_slice(),
-        |_| "alerts",
-        &mut changes,
-    );
+    for entry in change.list_entries() {
+        let name = entry.entry_name();
+        let before = stored.get(&name).map(Entry::to_json);
+        changes.extend(describe_change(
+            (name.kind_word(), name.id_text()),
+            before,
+            Some(entry.to_json()),
+        ));
+    }
+    let alerts = |document: &ConfigDocument| document.alerts.as_ref().map(|alerts| json!(alerts));
     // The list is compared as a field.
-    let priced = |document: &ConfigDocument| document.prices.as_ref().map(|prices| json!({"prices": prices}));
-    collect_changes(
-        "prices",
-        priced(known).as_slice(),
-        priced(change).as_slice(),
-        |_| "prices",
-        &mut changes,
-    );
+    let prices = |document: &ConfigDocument| document.prices.as_ref().map(|prices| json!({"prices": prices}));
+    changes.extend(describe_change(
+        ("alerts", "alerts"),
+        alerts(known),
+        alerts(change),
+    ));
+    changes.extend(describe_change(
+        ("prices", "prices"),
+        prices(known),
+        prices(change),
+    ));
     changes
-}
-
-/// Collects the changes of the entries of one kind.
-fn collect_entries<T: ConfigEntry>(
-    known: &ConfigDocument,
-    change: &ConfigDocument,
-    into: &mut Vec<ConfigurationChange>,
-) {
-    collect_changes(T::KIND, T::list_of(known), T::list_of(change), T::entry_id, into);
 }
 
 /// Brings the document into its providers' forms and checks it. Returns the part of the configuration within the caller's

@@ -2,9 +2,9 @@
 
 use super::{ConfigurationChange, ConfigurationChangeKind};
 use recado_domain::audit::{AuditAction, AuditedAction};
-use recado_domain::config::{AlertConfig, ConfigDocument};
-use recado_domain::ids::TenantId;
+use recado_domain::config::{Agent, AlertConfig, Calendar, ConfigDocument, ConfigEntry, Instance, Tenant};
 use recado_domain::price::PriceList;
+use recado_domain::tools::Tool;
 use serde::Serialize;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
@@ -21,32 +21,15 @@ const NOT_SHOWN: &str = "(not shown)";
 
 /// Lists what makes `after` of `before`: what is created, changed and removed.
 pub(super) fn list_audited_changes(before: &ConfigDocument, after: &ConfigDocument) -> Vec<AuditedAction> {
-    let tenants = compare_entries("tenant", &before.tenants, &after.tenants, |tenant| {
-        (tenant.id.as_str(), &tenant.id)
-    });
-    let calendars = compare_entries("calendar", &before.calendars, &after.calendars, |calendar| {
-        (calendar.id.as_str(), &calendar.tenant)
-    });
-    let tools = compare_entries("tool", &before.tools, &after.tools, |tool| {
-        (tool.id.as_str(), &tool.tenant)
-    });
-    let agents = compare_entries("agent", &before.agents, &after.agents, |agent| {
-        (agent.id.as_str(), &agent.tenant)
-    });
-    let instances = compare_entries("instance", &before.instances, &after.instances, |instance| {
-        (instance.id.as_str(), &instance.tenant)
-    });
-    let alerts = compare_alerts(before.alerts.as_ref(), after.alerts.as_ref());
-    let prices = compare_prices(before.prices.as_ref(), after.prices.as_ref());
-    [
-        tenants,
-        calendars,
-        tools,
-        agents,
-        instances,
-        alerts.into_iter().chain(prices).collect(),
-    ]
-    .concat()
+    let mut changes = Vec::new();
+    compare_entries::<Tenant>(before, after, &mut changes);
+    compare_entries::<Calendar>(before, after, &mut changes);
+    compare_entries::<Tool>(before, after, &mut changes);
+    compare_entries::<Agent>(before, after, &mut changes);
+    compare_entries::<Instance>(before, after, &mut changes);
+    changes.extend(compare_alerts(before.alerts.as_ref(), after.alerts.as_ref()));
+    changes.extend(compare_prices(before.prices.as_ref(), after.prices.as_ref()));
+    changes
 }
 
 /// Tells the prices that change.
@@ -73,21 +56,20 @@ fn compare_alerts(before: Option<&AlertConfig>, after: Option<&AlertConfig>) -> 
     })
 }
 
-fn compare_entries<T: Serialize + PartialEq>(
-    kind: &'static str,
-    before: &[T],
-    after: &[T],
-    identify: impl Fn(&T) -> (&str, &TenantId),
-) -> Vec<AuditedAction> {
+fn compare_entries<T: ConfigEntry>(
+    before: &ConfigDocument,
+    after: &ConfigDocument,
+    changes: &mut Vec<AuditedAction>,
+) {
     let audited = |entry: &T| {
-        let (id, tenant) = identify(entry);
-        AuditedAction::on_object(AuditAction::ConfigurationChanged, Some(tenant), kind, id)
+        let (action, tenant) = (AuditAction::ConfigurationChanged, Some(entry.owner()));
+        AuditedAction::on_object(action, tenant, T::KIND, entry.entry_id())
     };
-    let old: BTreeMap<&str, &T> = before.iter().map(|entry| (identify(entry).0, entry)).collect();
+    let old = T::list_of(before).iter();
+    let old: BTreeMap<&str, &T> = old.map(|entry| (entry.entry_id(), entry)).collect();
     let mut removed = old.clone();
-    let mut changes = Vec::new();
-    for entry in after {
-        let id = identify(entry).0;
+    for entry in T::list_of(after) {
+        let id = entry.entry_id();
         removed.remove(id);
         match old.get(id) {
             Some(known) if *known == entry => {}
@@ -106,7 +88,6 @@ fn compare_entries<T: Serialize + PartialEq>(
         let fields: Vec<String> = to_fields(entry).keys().cloned().collect();
         audited(entry).with_change(shorten_fields(entry, &fields), "removed")
     }));
-    changes
 }
 
 /// Writes the named fields as JSON, each long text cut. The fields of [`HIDDEN_PARTS`] are written by their names alone.
@@ -140,29 +121,28 @@ fn to_fields<T: Serialize>(item: &T) -> Map<String, Value> {
     }
 }
 
-pub(super) fn collect_changes<T: Serialize>(
-    kind: &'static str,
-    known: &[T],
-    change: &[T],
-    id: impl Fn(&T) -> &str,
-    into: &mut Vec<ConfigurationChange>,
-) {
-    for item in change {
-        let before = known.iter().find(|known| id(known) == id(item));
-        let fields = before
-            .map(|before| differing_fields(before, item))
-            .unwrap_or_default();
-        let what = match before {
-            None => ConfigurationChangeKind::Created,
-            Some(_) if fields.is_empty() => ConfigurationChangeKind::Unchanged,
-            Some(_) => ConfigurationChangeKind::Changed,
-        };
-        into.push(ConfigurationChange {
-            kind,
-            id: id(item).to_owned(),
-            what,
-            fields,
-            conversations: None,
-        });
-    }
+/// Describes what becomes of a part of the configuration with this kind and id. `None`: the document does not name it.
+pub(super) fn describe_change(
+    (kind, id): (&'static str, &str),
+    before: Option<Value>,
+    after: Option<Value>,
+) -> Option<ConfigurationChange> {
+    let after = after?;
+    let is_new = before.is_none();
+    let fields = before.map(|before| differing_fields(&before, &after));
+    let fields = fields.unwrap_or_default();
+    let what = if is_new {
+        ConfigurationChangeKind::Created
+    } else if fields.is_empty() {
+        ConfigurationChangeKind::Unchanged
+    } else {
+        ConfigurationChangeKind::Changed
+    };
+    Some(ConfigurationChange {
+        kind,
+        id: id.to_owned(),
+        what,
+        fields,
+        conversations: None,
+    })
 }
