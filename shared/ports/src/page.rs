@@ -1,7 +1,5 @@
 //! Pages of lists.
 
-use crate::port_error::PortResult;
-
 /// A request for one page of a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PageRequest {
@@ -33,22 +31,6 @@ impl<T> Page<T> {
         Page {
             items: self.items.into_iter().map(change).collect(),
             next_cursor: self.next_cursor,
-        }
-    }
-}
-
-/// Reads a list to its end, `limit` items at once.
-pub(crate) async fn join_pages<T, F>(limit: usize, read_page: impl Fn(PageRequest) -> F) -> PortResult<Vec<T>>
-where
-    F: Future<Output = PortResult<Page<T>>>,
-{
-    let (mut items, mut page) = (Vec::new(), PageRequest::first(limit));
-    loop {
-        let found = read_page(page.clone()).await?;
-        items.extend(found.items);
-        match found.next_cursor {
-            Some(cursor) => page.cursor = Some(cursor),
-            None => return Ok(items),
         }
     }
 }

@@ -22,7 +22,7 @@ pub use typed::{
     find_with_version, put_record, remove_record, save_record, save_record_with, write_record,
 };
 
-pub(crate) use lists::read_all_items;
+pub(crate) use lists::{list_all_records, list_all_versions, read_all_items};
 pub(crate) use typed::{parse_item, remove_latest_record, write_always};
 
 use crate::port_error::PortResult;

@@ -2,10 +2,9 @@
 
 use super::claims::{InvitationClaim, save_with_claims};
 use super::list_due_ids;
-use crate::page::join_pages;
 use crate::ports::{Page, PageRequest, PortError, PortResult};
 use crate::table::{
-    Partition, Query, Record, Table, Versioned, find_with_version, list_records, list_versions,
+    Partition, Query, Record, Table, Versioned, find_with_version, list_all_versions, list_records,
 };
 use jiff::Timestamp;
 use recado_domain::clock_rollback::ClockRollback;
@@ -139,9 +138,5 @@ pub async fn list_batch_chunks(
     batch: &BatchId,
 ) -> PortResult<Vec<Versioned<BatchChunk>>> {
     let all = Query::new(Partition::new(BatchChunk::KIND, Some(tenant)), PAGE);
-    let all = &all.with_prefix(&prefix_of_batch(batch));
-    join_pages(PAGE, |page| async move {
-        list_versions(table, all.clone(), &page, |_: &BatchChunk| true).await
-    })
-    .await
+    list_all_versions(table, all.with_prefix(&prefix_of_batch(batch)), |_| true).await
 }

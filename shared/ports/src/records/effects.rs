@@ -2,11 +2,10 @@
 
 use super::audit::format_sort_time;
 use super::list_due_ids;
-use crate::page::join_pages;
 use crate::ports::{EffectGuard, PageRequest, PortResult, Store, WRITE_TRIES};
 use crate::table::{
     Change, Key, Lead, Partition, Query, Record, Refusal, Table, Versioned, Write, find_versions,
-    find_with_version, list_records, remove_record,
+    find_with_version, list_all_records, list_records, remove_record,
 };
 use jiff::Timestamp;
 use recado_domain::clock_rollback::ClockRollback;
@@ -252,17 +251,15 @@ pub async fn list_held_cells(
     span: &CellSpan,
 ) -> PortResult<Vec<HeldCell>> {
     let (first, end) = span.cell_bounds();
-    let within = &Query {
+    let within = Query {
         from: Some(format_sort_of_cell(&span.calendar, first)),
         to: Some(format_sort_of_cell(&span.calendar, end)),
         ..Query::new(Partition::new(MovedCell::KIND, Some(tenant)), CELLS_AT_ONCE)
     };
     // A calendar whose name goes on as a time does may have cells between these.
     let is_within = |cell: &MovedCell| cell.calendar == span.calendar && cell.start < end;
-    let found = join_pages(CELLS_AT_ONCE, |page| async move {
-        list_records(table, within.clone(), &page, is_within).await
-    });
-    Ok(found.await?.iter().map(MovedCell::to_held_cell).collect())
+    let found = list_all_records(table, within, is_within).await?;
+    Ok(found.iter().map(MovedCell::to_held_cell).collect())
 }
 
 /// Frees cells that their event still holds, each by itself.

@@ -1,11 +1,10 @@
 //! The guests of occasions. A phone number is of one guest of an occasion, and leads to the guests with it on all occasions of a tenant.
 
 use super::{check_cursor, prefix_of_occasion};
-use crate::page::join_pages;
 use crate::ports::{Page, PageRequest, PortResult};
 use crate::table::{
     Key, Lead, Partition, Query, Record, SaveOutcome, Table, Versioned, find_led, find_many,
-    find_with_version, list_records, parse_lead, remove_latest_record, save_record,
+    find_with_version, list_all_records, list_records, parse_lead, remove_latest_record, save_record,
 };
 use jiff::Timestamp;
 use recado_domain::ids::{GuestId, OccasionId, TenantId};
@@ -155,11 +154,7 @@ pub async fn list_guests_of_phone(
     phone: &PhoneKey,
 ) -> PortResult<Vec<Guest>> {
     let all = Query::new(Partition::new(BY_PHONE, Some(tenant)), GUESTS);
-    let all = &all.with_prefix(&prefix_of_phone(phone));
-    join_pages(GUESTS, |page| async move {
-        list_records(table, all.clone(), &page, |_: &Guest| true).await
-    })
-    .await
+    list_all_records(table, all.with_prefix(&prefix_of_phone(phone)), |_| true).await
 }
 
 /// Deletes the record of a guest, with what leads to it from its number. A guest that does not exist counts as deleted.

@@ -1,11 +1,11 @@
 //! Occasions, templates of invitations, and the times since which pages about occasions must be made anew.
 
 use super::check_cursor;
-use crate::page::join_pages;
 use crate::ports::{Page, PageRequest, PortError, PortResult};
 use crate::retry_write::{WriteAttempt, retry_lost_write};
 use crate::table::{
-    Partition, Query, Record, Table, find_many, find_or_new, find_record, list_records, save_record,
+    Partition, Query, Record, Table, find_many, find_or_new, find_record, list_all_records, list_records,
+    save_record,
 };
 use jiff::Timestamp;
 use recado_domain::ids::{InvitationTemplateName, OccasionId, TenantId};
@@ -103,11 +103,7 @@ pub async fn list_invitation_templates(
     if let Some(name) = name {
         query = query.with_prefix(&prefix_of_template(name));
     }
-    let query = &query;
-    join_pages(TEMPLATES, |page| async move {
-        list_records(table, query.clone(), &page, |_: &InvitationTemplate| true).await
-    })
-    .await
+    list_all_records(table, query, |_| true).await
 }
 
 /// Notes that pages about an occasion must be made anew. The newest time counts, and the latest expiry.

@@ -1,8 +1,8 @@
 //! Samples: one record of each minute for the installation, and one for each tenant of which something is to be told.
 
 use super::audit::format_sort_time;
-use crate::ports::{PageRequest, PortResult};
-use crate::table::{Kind, Partition, Query, Record, Table, WRITES_MAX, list_records, write_always};
+use crate::ports::PortResult;
+use crate::table::{Kind, Partition, Query, Record, Table, WRITES_MAX, list_all_records, write_always};
 use jiff::Timestamp;
 use recado_domain::ids::TenantId;
 use recado_domain::moving::Dated;
@@ -49,18 +49,10 @@ pub async fn list_samples(
     tenant: Option<&TenantId>,
     since: Timestamp,
 ) -> PortResult<Vec<MinuteSample>> {
-    let mut page = PageRequest::first(READ_AT_ONCE);
-    let mut samples = Vec::new();
-    loop {
-        let query = Query {
-            from: Some(format_sort_time(since)),
-            ..Query::new(Partition::new(<Dated<MinuteSample>>::KIND, tenant), page.limit)
-        };
-        let found = list_records(table, query, &page, |_: &Dated<MinuteSample>| true).await?;
-        samples.extend(found.items.into_iter().map(|sample| sample.record));
-        page.cursor = found.next_cursor;
-        if page.cursor.is_none() {
-            return Ok(samples);
-        }
-    }
+    let query = Query {
+        from: Some(format_sort_time(since)),
+        ..Query::new(Partition::new(<Dated<MinuteSample>>::KIND, tenant), READ_AT_ONCE)
+    };
+    let found = list_all_records(table, query, |_: &Dated<MinuteSample>| true).await?;
+    Ok(found.into_iter().map(|sample| sample.record).collect())
 }

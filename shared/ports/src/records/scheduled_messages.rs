@@ -2,11 +2,10 @@
 //! ([`Conversations::commit_messages`](crate::ports::Conversations::commit_messages) with [`Change::save`] beside).
 
 use super::list_due_ids;
-use crate::page::join_pages;
 use crate::ports::{CommitOutcome, PortResult};
 use crate::table::{
     Change, Key, Lead, Partition, Query, Record, Table, Versioned, Write, commit_change, find_led,
-    find_with_version, list_versions,
+    find_with_version, list_all_versions,
 };
 use jiff::Timestamp;
 use recado_domain::ids::{InstanceId, TenantId};
@@ -90,12 +89,9 @@ pub async fn list_pending_scheduled(
     instance: &InstanceId,
 ) -> PortResult<Vec<Versioned<ScheduledMessage>>> {
     let all = Query::new(Partition::new(PENDING, Some(tenant)), PAGE);
-    let all = &all.with_prefix(&prefix_of_instance(instance));
+    let all = all.with_prefix(&prefix_of_instance(instance));
     let is_pending = |scheduled: &ScheduledMessage| scheduled.send_due_at().is_some();
-    join_pages(PAGE, |page| async move {
-        list_versions(table, all.clone(), &page, is_pending).await
-    })
-    .await
+    list_all_versions(table, all, is_pending).await
 }
 
 /// Lists the scheduled messages that are due at `now`, at most `limit`, the longest due first, with their tenants. The list may be some

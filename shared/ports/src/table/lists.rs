@@ -79,6 +79,33 @@ pub async fn list_versions<T: Record>(
     }
 }
 
+/// Lists all records that `query` finds and `is_wanted` accepts, with their versions: as many at once as the query's limit says.
+pub(crate) async fn list_all_versions<T: Record>(
+    table: &dyn Table,
+    query: Query,
+    is_wanted: impl Fn(&T) -> bool + Send + Sync,
+) -> PortResult<Vec<Versioned<T>>> {
+    let (mut all, mut page) = (Vec::new(), PageRequest::first(query.limit));
+    loop {
+        let found = list_versions(table, query.clone(), &page, &is_wanted).await?;
+        all.extend(found.items);
+        match found.next_cursor {
+            Some(cursor) => page.cursor = Some(cursor),
+            None => return Ok(all),
+        }
+    }
+}
+
+/// Lists all records as [`list_all_versions`] does, without their versions.
+pub(crate) async fn list_all_records<T: Record>(
+    table: &dyn Table,
+    query: Query,
+    is_wanted: impl Fn(&T) -> bool + Send + Sync,
+) -> PortResult<Vec<T>> {
+    let found = list_all_versions(table, query, is_wanted).await?;
+    Ok(found.into_iter().map(|found| found.record).collect())
+}
+
 /// Reads the records to which leads lead, each with the place of its lead.
 async fn read_led_records<T: Record>(
     table: &dyn Table,
