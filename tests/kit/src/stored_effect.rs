@@ -93,7 +93,7 @@ pub async fn replace_journal<S: Store>(store: &S, journal: &Journal, change: &Jo
     let found = succeed(find_journal(store, &journal.tenant, &journal.thread)).await;
     let mut replaced = found.unwrap_or_else(|| Versioned::new(journal.clone()));
     replaced.record = journal.clone();
-    let saved = succeed(save_journal_with_cells(store, &mut replaced, change)).await;
+    let saved = succeed(save_journal_with_cells(store, None, &mut replaced, change)).await;
     assert_eq!(saved, JournalOutcome::Written);
 }
 

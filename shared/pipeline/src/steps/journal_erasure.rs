@@ -52,7 +52,8 @@ pub(crate) async fn forget_effects(
         } else if forgotten {
             journal.record.raise_revision();
             let change = JournalChange::default();
-            save_journal_with_cells(deps.store(), &mut journal, &change).await? == JournalOutcome::Written
+            save_journal_with_cells(deps.store(), None, &mut journal, &change).await?
+                == JournalOutcome::Written
         } else {
             true
         };

@@ -122,20 +122,13 @@ pub async fn store_begun_effect(
         takes: takes.to_vec(),
         frees: Vec::new(),
     };
-    write_with_cells(store, Some(guard), journal, &change).await
+    save_journal_with_cells(store, Some(guard), journal, &change).await
 }
 
-/// Writes a journal if the stored one is that which was read. Takes and frees cells in the same transaction. Cells are taken as
-/// [`store_begun_effect`] does. A cell that another event holds by now is not freed. Afterwards `journal` may be changed and saved again.
+/// Writes a journal if the stored one is that which was read, and the conversation is as `guard` says. Takes and frees cells in the same
+/// transaction. Cells are taken as [`store_begun_effect`] does. A cell that another event holds by now is not freed. Afterwards `journal`
+/// may be changed and saved again.
 pub async fn save_journal_with_cells(
-    store: &dyn Store,
-    journal: &mut Versioned<Journal>,
-    change: &JournalChange,
-) -> PortResult<JournalOutcome> {
-    write_with_cells(store, None, journal, change).await
-}
-
-async fn write_with_cells(
     store: &dyn Store,
     guard: Option<&EffectGuard>,
     journal: &mut Versioned<Journal>,

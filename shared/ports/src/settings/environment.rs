@@ -29,55 +29,23 @@ impl Settings {
         self.read_debounce(reader);
         self.read_background_times(reader);
         self.read_longest_waits(reader);
-        for (name, unit, range, time) in [
-            (
-                "RECADO_STALE_SECONDS",
-                1.0,
-                (0.0, 365.0 * DAY),
-                &mut self.stale_after,
-            ),
-            (
-                "RECADO_CONFIG_TTL_SECONDS",
-                1.0,
-                (0.0, 300.0),
-                &mut self.config_ttl,
-            ),
-            ("RECADO_EVENT_TTL_DAYS", DAY, (0.0, 365.0), &mut self.event_ttl),
-            ("RECADO_AUDIT_TTL_DAYS", DAY, (1.0, 3650.0), &mut self.audit_ttl),
-            (
-                "RECADO_PUBLISHED_EVENT_DAYS",
-                DAY,
-                (1.0, 90.0),
-                &mut self.published_event_ttl,
-            ),
-            ("RECADO_KEY_TTL_HOURS", HOUR, (48.0, 8760.0), &mut self.key_ttl),
-            (
-                "RECADO_UNKNOWN_WAIT_SECONDS",
-                1.0,
-                (0.0, DAY),
-                &mut self.unknown_wait,
-            ),
-            (
-                "RECADO_CONNECTION_STALE_SECONDS",
-                1.0,
-                (0.0, DAY),
-                &mut self.connection_stale,
-            ),
-            (
-                "RECADO_PARKED_MAX_HOURS",
-                HOUR,
-                (1.0, 720.0),
-                &mut self.parked_max,
-            ),
-            (
-                "RECADO_WEBHOOK_DEADLINE_SECONDS",
-                1.0,
-                (0.1, 60.0),
-                &mut self.webhook_deadline,
-            ),
-        ] {
-            *time = reader.read_duration(&[name], unit, range, *time);
-        }
+        let stale = &mut self.stale_after;
+        reader.change_duration("RECADO_STALE_SECONDS", 1.0, (0.0, 365.0 * DAY), stale);
+        let config = &mut self.config_ttl;
+        reader.change_duration("RECADO_CONFIG_TTL_SECONDS", 1.0, (0.0, 300.0), config);
+        reader.change_duration("RECADO_EVENT_TTL_DAYS", DAY, (0.0, 365.0), &mut self.event_ttl);
+        reader.change_duration("RECADO_AUDIT_TTL_DAYS", DAY, (1.0, 3650.0), &mut self.audit_ttl);
+        let published = &mut self.published_event_ttl;
+        reader.change_duration("RECADO_PUBLISHED_EVENT_DAYS", DAY, (1.0, 90.0), published);
+        reader.change_duration("RECADO_KEY_TTL_HOURS", HOUR, (48.0, 8760.0), &mut self.key_ttl);
+        let unknown = &mut self.unknown_wait;
+        reader.change_duration("RECADO_UNKNOWN_WAIT_SECONDS", 1.0, (0.0, DAY), unknown);
+        let stale = &mut self.connection_stale;
+        reader.change_duration("RECADO_CONNECTION_STALE_SECONDS", 1.0, (0.0, DAY), stale);
+        let parked = &mut self.parked_max;
+        reader.change_duration("RECADO_PARKED_MAX_HOURS", HOUR, (1.0, 720.0), parked);
+        let deadline = &mut self.webhook_deadline;
+        reader.change_duration("RECADO_WEBHOOK_DEADLINE_SECONDS", 1.0, (0.1, 60.0), deadline);
         let window = ["RECADO_INVITATION_WINDOW_MINUTES", legacy_names::DEDUPE_WINDOW];
         let most = 30.0 * DAY / MINUTE;
         self.invitation_window = reader.read_duration(&window, MINUTE, (0.0, most), self.invitation_window);
@@ -88,18 +56,11 @@ impl Settings {
 
     /// Reads how long a reply waits at most for a contact who goes on writing or is seen typing.
     fn read_longest_waits(&mut self, reader: &mut VariableReader) {
-        let (max, short, long) = (
-            &mut self.debounce_max,
-            &mut self.typing.short,
-            &mut self.typing.long,
-        );
-        for (name, range, time) in [
-            ("RECADO_DEBOUNCE_MAX_SECONDS", (0.0, 890.0), max),
-            ("RECADO_TYPING_SHORT_SECONDS", (0.0, 60.0), short),
-            ("RECADO_TYPING_LONG_SECONDS", (0.0, 60.0), long),
-        ] {
-            *time = reader.read_duration(&[name], 1.0, range, *time);
-        }
+        let (max, typing) = (&mut self.debounce_max, &mut self.typing);
+        reader.change_duration("RECADO_DEBOUNCE_MAX_SECONDS", 1.0, (0.0, 890.0), max);
+        let (short, long) = (&mut typing.short, &mut typing.long);
+        reader.change_duration("RECADO_TYPING_SHORT_SECONDS", 1.0, (0.0, 60.0), short);
+        reader.change_duration("RECADO_TYPING_LONG_SECONDS", 1.0, (0.0, 60.0), long);
     }
 
     fn read_rewriting(&mut self, reader: &mut VariableReader) {
@@ -114,13 +75,10 @@ impl Settings {
         if let Some(model) = reader.read_text("RECADO_REWRITE_MODEL") {
             rewriting.model = Some(model);
         }
-        let timeout = ["RECADO_REWRITE_SECONDS"];
-        rewriting.timeout = reader.read_duration(&timeout, 1.0, (0.1, 10.0), rewriting.timeout);
-        let (names, usual) = (
-            ["RECADO_EMBEDDINGS_QUESTION_SECONDS"],
-            self.question_vector_timeout,
-        );
-        self.question_vector_timeout = reader.read_duration(&names, 1.0, (0.1, 10.0), usual);
+        let timeout = &mut rewriting.timeout;
+        reader.change_duration("RECADO_REWRITE_SECONDS", 1.0, (0.1, 10.0), timeout);
+        let timeout = &mut self.question_vector_timeout;
+        reader.change_duration("RECADO_EMBEDDINGS_QUESTION_SECONDS", 1.0, (0.1, 10.0), timeout);
         let (names, usual) = (
             ["RECADO_KNOWLEDGE_BLOCK_CHARACTERS"],
             self.knowledge_block_characters,
@@ -138,36 +96,26 @@ impl Settings {
         let mebibytes = reader.read_number(&["RECADO_MEDIA_MAX_MIB"], (1, 100), mebibytes);
         self.file_bytes_max = mebibytes * MEBIBYTE;
         // The function of the turns ends after 90 seconds, and the model may take 60.
-        let wait = ["RECADO_MEDIA_WAIT_SECONDS"];
-        self.file_wait = reader.read_duration(&wait, 1.0, (0.0, 20.0), self.file_wait);
+        let wait = &mut self.file_wait;
+        reader.change_duration("RECADO_MEDIA_WAIT_SECONDS", 1.0, (0.0, 20.0), wait);
     }
 
     /// Reads what is looked at beside the way of messages, and when.
     fn read_background_times(&mut self, reader: &mut VariableReader) {
         self.identity_attempts = reader.read_bool("RECADO_IDENTITY_ATTEMPTS", self.identity_attempts);
-        for (name, unit, most, time) in [
-            (
-                "RECADO_ACKNOWLEDGEMENT_SECONDS",
-                1.0,
-                7.0 * DAY,
-                &mut self.acknowledgement_wait,
-            ),
-            ("RECADO_PICTURE_DAYS", DAY, 3650.0, &mut self.picture_refresh),
-        ] {
-            *time = reader.read_duration(&[name], unit, (0.0, most), *time);
-        }
+        let wait = &mut self.acknowledgement_wait;
+        reader.change_duration("RECADO_ACKNOWLEDGEMENT_SECONDS", 1.0, (0.0, 7.0 * DAY), wait);
+        let refresh = &mut self.picture_refresh;
+        reader.change_duration("RECADO_PICTURE_DAYS", DAY, (0.0, 3650.0), refresh);
     }
 
     /// Reads the debounce: a number of seconds, or `adaptive`.
     fn read_debounce(&mut self, reader: &mut VariableReader) {
         const FIXED: &str = "RECADO_DEBOUNCE_SECONDS";
         let bounds = &mut self.debounce_bounds;
-        for (name, time) in [
-            ("RECADO_DEBOUNCE_SHORT_SECONDS", &mut bounds.short),
-            ("RECADO_DEBOUNCE_LONG_SECONDS", &mut bounds.long),
-        ] {
-            *time = reader.read_duration(&[name], 1.0, (0.0, 300.0), *time);
-        }
+        let (short, long) = (&mut bounds.short, &mut bounds.long);
+        reader.change_duration("RECADO_DEBOUNCE_SHORT_SECONDS", 1.0, (0.0, 300.0), short);
+        reader.change_duration("RECADO_DEBOUNCE_LONG_SECONDS", 1.0, (0.0, 300.0), long);
         if bounds.short > bounds.long {
             reader.add_problem(
                 "RECADO_DEBOUNCE_SHORT_SECONDS",
@@ -185,23 +133,16 @@ impl Settings {
     }
 
     fn read_attempts(&mut self, reader: &mut VariableReader) {
-        for (names, attempts) in [
-            (
-                &["RECADO_INBOUND_ATTEMPTS", legacy_names::MAX_RETRIES][..],
-                &mut self.attempts.inbound,
-            ),
-            (&["RECADO_TURN_ATTEMPTS"], &mut self.attempts.turn),
-            (
-                &[
-                    "RECADO_OUTBOUND_ATTEMPTS",
-                    legacy_names::MAX_DELIVERIES,
-                    legacy_names::MAX_RETRIES,
-                ],
-                &mut self.attempts.outbound,
-            ),
-        ] {
-            *attempts = reader.read_number(names, (1, 100), *attempts);
-        }
+        let (attempts, range) = (&mut self.attempts, (1, 100));
+        let inbound = ["RECADO_INBOUND_ATTEMPTS", legacy_names::MAX_RETRIES];
+        attempts.inbound = reader.read_number(&inbound, range, attempts.inbound);
+        attempts.turn = reader.read_number(&["RECADO_TURN_ATTEMPTS"], range, attempts.turn);
+        let outbound = [
+            "RECADO_OUTBOUND_ATTEMPTS",
+            legacy_names::MAX_DELIVERIES,
+            legacy_names::MAX_RETRIES,
+        ];
+        attempts.outbound = reader.read_number(&outbound, range, attempts.outbound);
         self.inbound_backoff = read_inbound_backoff(reader).unwrap_or_default();
         self.turns_backoff = read_backoff(reader, "RECADO_TURNS_BACKOFF").unwrap_or_default();
         self.outbound_backoff = read_outbound_backoff(reader).unwrap_or_default();

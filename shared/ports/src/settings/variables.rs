@@ -166,6 +166,11 @@ impl VariableReader {
         SignedDuration::from_secs_f64(units * unit)
     }
 
+    /// Changes a time to that of the variable `name`, if it is set. It is given as [`Self::read_duration`] says.
+    pub fn change_duration(&mut self, name: &str, unit: f64, range: (f64, f64), time: &mut SignedDuration) {
+        *time = self.read_duration(&[name], unit, range, *time);
+    }
+
     /// Returns warnings about variables that are set and have no effect, each with its name and the reason: names of an
     /// earlier worker, and names that begin with `RECADO_` and were neither read nor declared. Call it after the last
     /// read. The caller logs the warnings at start.

@@ -102,7 +102,7 @@ pub(super) async fn save<S: Store>(
     change: &JournalChange,
 ) -> JournalOutcome {
     journal.record.raise_revision();
-    succeed(save_journal_with_cells(store, journal, change)).await
+    succeed(save_journal_with_cells(store, None, journal, change)).await
 }
 
 /// A stored conversation with the journal of a booking that was begun.

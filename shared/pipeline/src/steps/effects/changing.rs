@@ -95,7 +95,7 @@ async fn try_to_change(
     let mut journal = found.ok_or(EntryError::NotFound)?;
     let cells = change(&mut journal.record, deps.system().now())?;
     journal.record.raise_revision();
-    let saves = save_journal_with_cells(deps.store(), &mut journal, &cells);
+    let saves = save_journal_with_cells(deps.store(), None, &mut journal, &cells);
     Ok(match saves.await? {
         JournalOutcome::Written => ChangeTry::Written(Box::new(journal)),
         JournalOutcome::CellTaken => ChangeTry::CellTaken(Box::new(journal.record)),
