@@ -356,9 +356,9 @@ pub use agent::{Agent, AgentStep, ReplyFormat};
 pub use agent_limits::{AgentLimits, LimitReply};
 pub use agent_return::AgentReturn;
 pub use applied_file::{AppliedFile, EntrySource, FIELDS_OF_NO_DOCUMENT, KeptEntry, name_entry};
-pub use calendars::{Calendar, CalendarConfigError, GoogleCalendarAccess};
+pub use calendars::{Calendar, GoogleCalendarAccess};
 pub(crate) use email_sender::SES_REFUSED;
-pub use email_sender::{EmailSender, EmailSenderError, EmailSenderKind, RepeatRule};
+pub use email_sender::{EmailSender, EmailSenderKind, RepeatRule};
 pub use error::ConfigError;
 pub use http_agent::{ContactField, HttpAgent};
 pub use instance_config::InstanceConfig;
@@ -370,8 +370,7 @@ pub use named_secrets::NamedSecret;
 pub use names::{ConfigEntry, ConfigNames, Entry, EntryRef};
 pub use portfolio::Portfolio;
 pub use prune::{ConfigRemoval, PrunePlan};
-pub use steps::StepsError;
-pub use webhook_endpoint::{WEBHOOK_ENDPOINTS_MAX, WebhookEndpoint, WebhookEndpointError};
+pub use webhook_endpoint::{WEBHOOK_ENDPOINTS_MAX, WebhookEndpoint};
 pub use webhook_secret::SecretSalt;
 
 pub use alerts::{

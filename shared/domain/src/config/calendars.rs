@@ -2,7 +2,7 @@
 
 use super::check::check_tenant_exists;
 use super::{ConfigError, CredentialRef, Tenant};
-use crate::calendar::{BookingRules, BookingRulesError, Reminder, ReminderError, check_reminders};
+use crate::calendar::{BookingRules, Reminder, check_reminders};
 use crate::ids::{CalendarId, TenantId};
 use jiff::SignedDuration;
 use jiff::tz::TimeZone;
@@ -56,49 +56,30 @@ pub struct GoogleCalendarAccess {
     pub credential: CredentialRef,
 }
 
-/// The reasons why a calendar is not valid.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum CalendarConfigError {
-    /// The rules are not valid, or a length does not fit them.
-    #[error("{0}")]
-    Rules(#[from] BookingRulesError),
-    /// A reminder is not valid.
-    #[error("{0}")]
-    Reminder(#[from] ReminderError),
-    /// There is no length, too many, or one of them twice.
-    #[error("minutes holds 1 to {LENGTHS_MAX} lengths of appointments, each once")]
-    Lengths,
-    /// The calendar has no kind, or several.
-    #[error("a calendar needs exactly one kind: `google` or `simulated`")]
-    Kind,
-    /// The id at Google is no e-mail address.
-    #[error("google.calendar_id must be the calendar's id at Google, an e-mail address")]
-    GoogleId,
-    /// The credential is a secret of another tenant, or of the installation.
-    #[error("its credential must be {0}")]
-    ForeignCredential(String),
-}
-
 fn default_appointment_minutes() -> Vec<u16> {
     vec![30]
 }
 
 impl Calendar {
     /// Checks the calendar by itself.
-    pub fn check_calendar(&self) -> Result<(), CalendarConfigError> {
-        self.rules.check_rules()?;
+    fn check_calendar(&self) -> Result<(), String> {
+        let rules = self.rules.check_rules();
+        rules.map_err(|why| why.to_string())?;
         let lengths: BTreeSet<u16> = self.minutes.iter().copied().collect();
         if !(1..=LENGTHS_MAX).contains(&lengths.len()) || lengths.len() != self.minutes.len() {
-            return Err(CalendarConfigError::Lengths);
+            return Err(format!(
+                "minutes holds 1 to {LENGTHS_MAX} lengths of appointments, each once"
+            ));
         }
         for minutes in lengths {
-            self.rules.check_duration(minutes)?;
+            let fits = self.rules.check_duration(minutes);
+            fits.map_err(|why| why.to_string())?;
         }
-        check_reminders(&self.reminders)?;
+        check_reminders(&self.reminders).map_err(|why| why.to_string())?;
         match &self.google {
             Some(google) if !self.simulated => google.check_google_access(&self.tenant),
             None if self.simulated => Ok(()),
-            _ => Err(CalendarConfigError::Kind),
+            _ => Err("a calendar needs exactly one kind: `google` or `simulated`".to_owned()),
         }
     }
 
@@ -129,7 +110,7 @@ impl Calendar {
 }
 
 impl GoogleCalendarAccess {
-    fn check_google_access(&self, tenant: &TenantId) -> Result<(), CalendarConfigError> {
+    fn check_google_access(&self, tenant: &TenantId) -> Result<(), String> {
         let fine = |c: char| c.is_ascii_graphic();
         let is_id = self.calendar_id.chars().count() <= GOOGLE_ID_MAX
             && self.calendar_id.chars().all(fine)
@@ -140,11 +121,13 @@ impl GoogleCalendarAccess {
                 .count()
                 == 2;
         if !is_id {
-            return Err(CalendarConfigError::GoogleId);
+            return Err(
+                "google.calendar_id must be the calendar's id at Google, an e-mail address".to_owned(),
+            );
         }
         if !self.credential.belongs_to_tenant(tenant) {
             let allowed = CredentialRef::describe_allowed_for(tenant);
-            return Err(CalendarConfigError::ForeignCredential(allowed));
+            return Err(format!("its credential must be {allowed}"));
         }
         Ok(())
     }

@@ -61,36 +61,6 @@ pub enum RepeatRule {
     Never,
 }
 
-/// The reasons why a sender is not valid.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum EmailSenderError {
-    /// A field that the kind needs is missing.
-    #[error("a sender of kind `{kind}` needs `{field}`")]
-    Missing {
-        /// The kind.
-        kind: &'static str,
-        /// The field.
-        field: &'static str,
-    },
-    /// A field belongs to another kind.
-    #[error("a sender of kind `{kind}` takes no `{field}`")]
-    Superfluous {
-        /// The kind.
-        kind: &'static str,
-        /// The field.
-        field: &'static str,
-    },
-    /// The credential is a secret of another tenant, or of the installation.
-    #[error("its credential must be {0}")]
-    ForeignCredential(String),
-    /// The server cannot be one.
-    #[error("server must be smtps://host or smtp://host, with a port if needed")]
-    Server,
-    /// The name of the user cannot be one.
-    #[error("user must have 1 to 255 characters on one line, and goes with a credential")]
-    User,
-}
-
 impl EmailSenderKind {
     const ALL: [Self; 3] = [Self::Resend, Self::Smtp, Self::Simulated];
 
@@ -155,29 +125,30 @@ impl EmailSender {
     }
 
     /// Checks the sender by itself, as one of `tenant`.
-    pub fn check_sender(&self, tenant: &TenantId) -> Result<(), EmailSenderError> {
+    pub fn check_sender(&self, tenant: &TenantId) -> Result<(), String> {
+        const USER: &str = "user must have 1 to 255 characters on one line, and goes with a credential";
         self.check_fields()?;
         if let Some(credential) = &self.credential
             && !credential.belongs_to_tenant(tenant)
         {
             let allowed = CredentialRef::describe_allowed_for(tenant);
-            return Err(EmailSenderError::ForeignCredential(allowed));
+            return Err(format!("its credential must be {allowed}"));
         }
         if self.server.is_some() && self.server_parts().is_none() {
-            return Err(EmailSenderError::Server);
+            return Err("server must be smtps://host or smtp://host, with a port if needed".to_owned());
         }
         let is_user = |text: &str| (1..=255).contains(&text.len()) && !text.chars().any(char::is_control);
         match &self.user {
-            Some(user) if !is_user(user) => Err(EmailSenderError::User),
+            Some(user) if !is_user(user) => Err(USER.to_owned()),
             user if self.kind == EmailSenderKind::Smtp && user.is_some() != self.credential.is_some() => {
-                Err(EmailSenderError::User)
+                Err(USER.to_owned())
             }
             _ => Ok(()),
         }
     }
 
     /// Checks that each field is there that the kind needs, and none of another kind.
-    fn check_fields(&self) -> Result<(), EmailSenderError> {
+    fn check_fields(&self) -> Result<(), String> {
         use EmailSenderKind::{Resend, Smtp};
         let kind = self.kind.as_str();
         let fields: [(&str, bool, &[EmailSenderKind], &[EmailSenderKind]); 3] = [
@@ -187,10 +158,10 @@ impl EmailSender {
         ];
         for (field, is_there, needed_by, taken_by) in fields {
             if needed_by.contains(&self.kind) && !is_there {
-                return Err(EmailSenderError::Missing { kind, field });
+                return Err(format!("a sender of kind `{kind}` needs `{field}`"));
             }
             if is_there && !needed_by.contains(&self.kind) && !taken_by.contains(&self.kind) {
-                return Err(EmailSenderError::Superfluous { kind, field });
+                return Err(format!("a sender of kind `{kind}` takes no `{field}`"));
             }
         }
         Ok(())

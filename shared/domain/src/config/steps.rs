@@ -9,39 +9,6 @@ use std::collections::BTreeSet;
 /// Greatest number of steps of an agent.
 const STEPS_MAX: usize = 50;
 
-/// The reasons why the steps of an agent are not valid.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum StepsError {
-    /// Two steps have the same id.
-    #[error("step `{0}` is declared twice")]
-    DuplicateStep(StepId),
-    /// A step has no instructions.
-    #[error("step `{0}` needs a prompt")]
-    EmptyPrompt(StepId),
-    /// A step names a step that does not exist.
-    #[error("step `{from}`: there is no step `{to}`")]
-    UnknownStep {
-        /// The step that names the other.
-        from: StepId,
-        /// The step that does not exist.
-        to: StepId,
-    },
-    /// A step names itself.
-    #[error("step `{0}` leads to itself: the agent stays there anyway")]
-    OwnStep(StepId),
-    /// No way leads from the first step to a step.
-    #[error("step `{step}` cannot be reached from the first step, `{first}`")]
-    UnreachableStep {
-        /// The step at which conversations begin.
-        first: StepId,
-        /// The step that no conversation reaches.
-        step: StepId,
-    },
-    /// There are more steps than an agent may have.
-    #[error("an agent has at most 50 steps")]
-    TooManySteps,
-}
-
 impl Agent {
     /// Returns the step at which a conversation is whose record says `step`. Conversations begin at the first step; a step
     /// that the agent no longer has leads back there. `None`: the agent has no steps.
@@ -66,35 +33,36 @@ impl Agent {
     }
 }
 
-fn check_all_steps(steps: &[AgentStep]) -> Result<(), StepsError> {
+fn check_all_steps(steps: &[AgentStep]) -> Result<(), String> {
     if steps.len() > STEPS_MAX {
-        return Err(StepsError::TooManySteps);
+        return Err(format!("an agent has at most {STEPS_MAX} steps"));
     }
     let mut known = BTreeSet::new();
-    for step in steps {
-        if !known.insert(&step.id) {
-            return Err(StepsError::DuplicateStep(step.id.clone()));
+    for AgentStep { id, prompt, .. } in steps {
+        if !known.insert(id) {
+            return Err(format!("step `{id}` is declared twice"));
         }
-        if step.prompt.trim().is_empty() {
-            return Err(StepsError::EmptyPrompt(step.id.clone()));
+        if prompt.trim().is_empty() {
+            return Err(format!("step `{id}` needs a prompt"));
         }
     }
-    for step in steps {
-        if step.next.contains(&step.id) {
-            return Err(StepsError::OwnStep(step.id.clone()));
+    for AgentStep { id, next, .. } in steps {
+        if next.contains(id) {
+            return Err(format!(
+                "step `{id}` leads to itself: the agent stays there anyway"
+            ));
         }
-        if let Some(to) = step.next.iter().find(|next| !known.contains(next)) {
-            let (from, to) = (step.id.clone(), to.clone());
-            return Err(StepsError::UnknownStep { from, to });
+        if let Some(to) = next.iter().find(|next| !known.contains(next)) {
+            return Err(format!("step `{id}`: there is no step `{to}`"));
         }
     }
     let Some(first) = steps.first() else { return Ok(()) };
     let reached = reachable_steps(steps, first);
     match steps.iter().find(|step| !reached.contains(&step.id)) {
-        Some(step) => Err(StepsError::UnreachableStep {
-            first: first.id.clone(),
-            step: step.id.clone(),
-        }),
+        Some(AgentStep { id, .. }) => Err(format!(
+            "step `{id}` cannot be reached from the first step, `{}`",
+            first.id
+        )),
         None => Ok(()),
     }
 }
@@ -160,7 +128,7 @@ mod tests {
             ),
             (many, "an agent has at most 50 steps"),
         ] {
-            assert_eq!(check_all_steps(&steps).unwrap_err().to_string(), mistake);
+            assert_eq!(check_all_steps(&steps).unwrap_err(), mistake);
         }
     }
 }

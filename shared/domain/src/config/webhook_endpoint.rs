@@ -31,16 +31,6 @@ pub struct WebhookEndpoint {
     pub disabled: bool,
 }
 
-/// The reasons why an endpoint is not valid.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum WebhookEndpointError {
-    /// The URL cannot be used.
-    #[error(
-        "url must be https:// (http:// only to this machine or a private network), of at most 2000 characters"
-    )]
-    Url,
-}
-
 impl WebhookEndpoint {
     /// Returns whether events of this kind are posted.
     pub fn wants_kind(&self, kind: PublishedKind) -> bool {
@@ -48,14 +38,16 @@ impl WebhookEndpoint {
     }
 
     /// Checks the endpoint by itself.
-    fn check_endpoint(&self) -> Result<(), WebhookEndpointError> {
+    fn check_endpoint(&self) -> Result<(), &'static str> {
         let is_allowed = WebUrl::parse(&self.url).is_some_and(|url| match url.scope {
             HostScope::LinkLocal => false,
             HostScope::Loopback | HostScope::Private => true,
             HostScope::Public => url.https,
         });
         let is_fine = is_allowed && self.url.chars().count() <= URL_MAX;
-        is_fine.then_some(()).ok_or(WebhookEndpointError::Url)
+        is_fine.then_some(()).ok_or(
+            "url must be https:// (http:// only to this machine or a private network), of at most 2000 characters",
+        )
     }
 }
 

@@ -203,9 +203,7 @@ fn check_sender(change: &Value) -> Result<(), String> {
         sender[name] = value.clone();
     }
     let sender: EmailSender = serde_json::from_value(sender).map_err(|error| error.to_string())?;
-    sender
-        .check_sender(&crate::ids::TenantId::parse("clinic").unwrap())
-        .map_err(|error| error.to_string())
+    sender.check_sender(&crate::ids::TenantId::parse("clinic").unwrap())
 }
 
 #[test]
