@@ -152,7 +152,8 @@ async fn count_conversations(deps: &Deps, id: &InstanceId) -> PortResult<usize> 
     Ok(found.items.len())
 }
 
-async fn has_dead_letters(deps: &Deps, instance: &Instance) -> PortResult<bool> {
+/// Returns whether the instance has dead letters.
+pub(super) async fn has_dead_letters(deps: &Deps, instance: &Instance) -> PortResult<bool> {
     let filter = DeadLetterFilter {
         tenant: Some(instance.tenant.clone()),
         instance: Some(instance.id.clone()),

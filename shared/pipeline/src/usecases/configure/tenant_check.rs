@@ -1,11 +1,11 @@
 //! Checks what a change of the configuration does with tenants.
 
+use super::prune::has_dead_letters;
 use super::{ConfigurationChange, ConfigurationChangeKind, ConfigureError};
 use recado_domain::access::{Caller, Permission};
 use recado_domain::config::{ConfigDocument, ConfigEntry, ConfigError, Instance, Tenant};
 use recado_ports::Deps;
 use recado_ports::ports::{ConversationFilter, PageRequest, PortResult};
-use recado_ports::records::dead_letters::{DeadLetterFilter, list_dead_letters};
 
 /// Checks that the caller may make or remove each tenant that `changes` make or remove.
 pub(super) fn check_tenant_permission<'a>(
@@ -57,20 +57,9 @@ async fn has_history(deps: &Deps, instance: &Instance) -> PortResult<bool> {
         instance: Some(instance.id.clone()),
         ..ConversationFilter::default()
     };
-    if !deps
-        .store()
-        .search_conversations(&conversations, &page)
-        .await?
-        .items
-        .is_empty()
-    {
+    let found = deps.store().search_conversations(&conversations, &page);
+    if !found.await?.items.is_empty() {
         return Ok(true);
     }
-    let dead_letters = DeadLetterFilter {
-        tenant: Some(instance.tenant.clone()),
-        instance: Some(instance.id.clone()),
-        ..DeadLetterFilter::default()
-    };
-    let found = list_dead_letters(deps.store(), &dead_letters, &page).await?;
-    Ok(!found.items.is_empty())
+    has_dead_letters(deps, instance).await
 }
