@@ -1,6 +1,6 @@
 //! The calendars in which agents book appointments: what a tenant configures.
 
-use super::check::check_tenant_exists;
+use super::error::check_tenant_exists;
 use super::{ConfigError, CredentialRef, Tenant};
 use crate::calendar::{BookingRules, Reminder, check_reminders};
 use crate::ids::{CalendarId, TenantId};

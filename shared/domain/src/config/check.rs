@@ -2,6 +2,7 @@
 
 use super::calendars::check_calendars;
 use super::credential::check_shared_variables;
+use super::error::check_tenant_exists;
 use super::{
     Agent, ConfigDocument, ConfigError, EntryRef, Instance, REPLY_DELAY_MAX, RESERVED_INSTANCE,
     RESTART_DRAFTS_MAX, Tenant,
@@ -303,18 +304,6 @@ fn check_instances(
         }
     }
     Ok(())
-}
-
-/// Checks that the tenant to which a part of a document refers is there.
-pub(super) fn check_tenant_exists(
-    from: &str,
-    id: &TenantId,
-    tenants: &BTreeSet<&TenantId>,
-) -> Result<(), ConfigError> {
-    if tenants.contains(id) {
-        return Ok(());
-    }
-    Err(ConfigError::missing(from, &EntryRef::Tenant(id.clone())))
 }
 
 pub(super) fn check_unique_ids<'a>(

@@ -1,4 +1,6 @@
 use super::EntryRef;
+use crate::ids::TenantId;
+use std::collections::BTreeSet;
 use std::fmt::Display;
 
 /// The reason why a configuration is not valid, in words for those who wrote it.
@@ -26,4 +28,16 @@ impl ConfigError {
     pub(super) fn declared_twice(kind: &str, id: &str) -> Self {
         Self(format!("{kind} `{id}` is declared twice"))
     }
+}
+
+/// Checks that the tenant to which a part of a document refers is there.
+pub(super) fn check_tenant_exists(
+    from: &str,
+    id: &TenantId,
+    tenants: &BTreeSet<&TenantId>,
+) -> Result<(), ConfigError> {
+    if tenants.contains(id) {
+        return Ok(());
+    }
+    Err(ConfigError::missing(from, &EntryRef::Tenant(id.clone())))
 }

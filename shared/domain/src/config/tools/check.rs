@@ -4,7 +4,7 @@ use super::calendar_offer::LONGEST_ENDING;
 use super::schema::ArgumentSchema;
 use super::schema_error::SchemaError;
 use super::{ACTING_SECONDS_MAX, TOOL_SECONDS_MAX, TOOLS_MAX, Tool, no_arguments};
-use crate::config::check::check_tenant_exists;
+use crate::config::error::check_tenant_exists;
 use crate::config::{Agent, Calendar, ConfigError, EntryRef};
 use crate::decision::DECISION_TOOL_NAMES;
 use crate::ids::{CalendarId, TenantId, ToolId};

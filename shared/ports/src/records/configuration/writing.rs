@@ -88,11 +88,8 @@ pub async fn remove_configuration(table: &dyn Table, removal: &ConfigRemoval) ->
     write_in_parts(table, &ConfigDocument::default(), removal).await
 }
 
-/// What is done with one entry.
-enum EntryStep {
-    Put(Entry),
-    Remove(EntryRef),
-}
+/// What becomes of one entry: it is stored so, or it is removed.
+type EntryStep = (EntryRef, Option<Entry>);
 
 /// Writes and removes entries in as few transactions as halving them leads to.
 async fn write_in_parts(
@@ -101,19 +98,15 @@ async fn write_in_parts(
     removal: &ConfigRemoval,
 ) -> PortResult<()> {
     let given_up = list_given_up(change, removal);
-    let puts = change.list_entries().into_iter().map(EntryStep::Put);
-    let removals = removal.list_entry_names().into_iter().map(EntryStep::Remove);
+    let entries = change.list_entries().into_iter();
+    let puts = entries.map(|entry| (entry.entry_name(), Some(entry)));
+    let removals = removal.list_entry_names().into_iter().map(|name| (name, None));
     let whole: Vec<EntryStep> = puts.chain(removals).collect();
     let mut parts = if whole.is_empty() { Vec::new() } else { vec![whole] };
     while let Some(mut part) = parts.pop() {
-        let puts = part.iter().filter_map(|step| match step {
-            EntryStep::Put(entry) => Some(entry.clone()),
-            EntryStep::Remove(_) => None,
-        });
-        let removals = part.iter().filter_map(|step| match step {
-            EntryStep::Remove(name) => Some(name.clone()),
-            EntryStep::Put(_) => None,
-        });
+        let puts = part.iter().filter_map(|(_, entry)| entry.clone());
+        let removed = part.iter().filter(|(_, entry)| entry.is_none());
+        let removals = removed.map(|(name, _)| name.clone());
         let (change, removal): (ConfigDocument, ConfigRemoval) = (puts.collect(), removals.collect());
         let write = EntryWrite {
             change: &change,
