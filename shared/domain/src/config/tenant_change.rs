@@ -4,7 +4,7 @@ use super::{ConfigDocument, ConfigError, CredentialRef, EntryRef, Instance, Tena
 use crate::ids::TenantId;
 use std::collections::BTreeMap;
 
-/// What is said of a field that a tenant may not change itself.
+/// The words for a field that a tenant may not change itself.
 const INSTALLATION_ALONE: &str = "can be changed with a token of the installation alone";
 
 impl ConfigDocument {

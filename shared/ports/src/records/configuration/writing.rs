@@ -88,7 +88,7 @@ pub async fn remove_configuration(table: &dyn Table, removal: &ConfigRemoval) ->
     write_in_parts(table, &ConfigDocument::default(), removal).await
 }
 
-/// What becomes of one entry: it is stored so, or it is removed.
+/// The name of an entry, and the entry as it is to be stored. `None`: it is removed.
 type EntryStep = (EntryRef, Option<Entry>);
 
 /// Writes and removes entries in as few transactions as halving them leads to.
