@@ -22,6 +22,7 @@ pub use typed::{
     find_with_version, put_record, remove_record, save_record, save_record_with, write_record,
 };
 
+pub(crate) use kind::put_writes;
 pub(crate) use lists::{list_all_records, list_all_versions, read_all_items};
 pub(crate) use typed::{parse_item, remove_latest_record, write_always};
 

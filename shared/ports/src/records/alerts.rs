@@ -4,8 +4,8 @@ use super::audit::format_sort_time;
 use super::check_cursor;
 use crate::ports::{Page, PageRequest, PortResult, WriteOutcome};
 use crate::table::{
-    Change, Key, Kind, Lead, Partition, Query, Record, Table, Versioned, Write, find_readable, list_records,
-    list_versions,
+    Change, Key, Lead, Partition, Query, Record, Table, Versioned, Write, find_readable, list_records,
+    list_versions, put_writes,
 };
 use jiff::Timestamp;
 use recado_domain::alert::{Alert, AlertState, AlertWatch, Notification};
@@ -153,9 +153,8 @@ pub async fn commit_alerts(
             None => return Ok(WriteOutcome::Conflict),
         }
     }
-    let kind = Kind::of::<Notification>();
     for notification in notifications {
-        writes.extend(kind.put_writes(&notification.to_body()?)?);
+        writes.extend(put_writes(notification)?);
     }
     if writes.is_empty() || table.write(&writes).await?.is_ok() {
         return Ok(WriteOutcome::Written);
@@ -173,7 +172,7 @@ fn write_alert_change(live: &[Versioned<Alert>], alert: &Alert) -> PortResult<Op
     let Some(known) = known else { return Ok(None) };
     let mut writes = Change::remove(known).writes;
     if alert.state() == AlertState::Ended {
-        writes.extend(Kind::of::<Alert>().put_writes(&alert.to_body()?)?);
+        writes.extend(put_writes(alert)?);
     }
     Ok(Some(writes))
 }

@@ -5,8 +5,8 @@ use super::check_cursor;
 use crate::ports::{Page, PageRequest, PortError, PortResult};
 use crate::retry_write::{WriteAttempt, retry_lost_write};
 use crate::table::{
-    Condition, Key, Kind, Lead, Partition, Query, Record, StoredItem, Table, Write, find_led, list_records,
-    parse_lead,
+    Condition, Key, Lead, Partition, Query, Record, StoredItem, Table, Write, find_led, list_records,
+    parse_lead, put_writes,
 };
 use crate::unreadable_record::keep_readable;
 use jiff::Timestamp;
@@ -121,7 +121,7 @@ pub fn is_later_failure(dead_letter: &DeadLetter, known: Option<&StoredItem>) ->
 /// Returns the writes that store a letter in place of the one to which `known` leads. They require that `known`, the item under
 /// [`build_lead_key`], is still there.
 pub fn build_replacement(dead_letter: &DeadLetter, known: Option<&StoredItem>) -> PortResult<Vec<Write>> {
-    let mut writes = Kind::of::<DeadLetter>().put_writes(&dead_letter.to_body()?)?;
+    let mut writes = put_writes(dead_letter)?;
     for write in &mut writes {
         if let Write::Put(item, condition) = write
             && item.key.partition.name == BY_ID

@@ -2,7 +2,7 @@
 
 use super::audit::format_sort_time;
 use crate::ports::PortResult;
-use crate::table::{Kind, Partition, Query, Record, Table, WRITES_MAX, list_all_records, write_always};
+use crate::table::{Partition, Query, Record, Table, WRITES_MAX, list_all_records, put_writes, write_always};
 use jiff::Timestamp;
 use recado_domain::ids::TenantId;
 use recado_domain::moving::Dated;
@@ -31,14 +31,12 @@ impl Record for Dated<MinuteSample> {
 /// Stores samples until `expires`, some at a time. A stored sample of the same minute and tenant is replaced; among `samples` there is
 /// one of each at most.
 pub async fn put_samples(table: &dyn Table, samples: &[MinuteSample], expires: Timestamp) -> PortResult<()> {
-    let kind = Kind::of::<Dated<MinuteSample>>();
     for some in samples.chunks(WRITES_MAX) {
         let mut writes = Vec::new();
         for sample in some {
-            let dated = Dated::new(sample.clone(), expires);
-            writes.extend(kind.put_writes(&dated.to_body()?)?);
+            writes.extend(put_writes(&Dated::new(sample.clone(), expires))?);
         }
-        write_always(table, kind.name, &writes).await?;
+        write_always(table, <Dated<MinuteSample>>::KIND, &writes).await?;
     }
     Ok(())
 }

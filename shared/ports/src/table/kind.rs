@@ -152,7 +152,7 @@ fn change_record<T: Record>(
 }
 
 /// Returns the writes that store a record and its leads, whatever is there.
-pub(super) fn put_writes<T: Record>(record: &T) -> PortResult<Vec<Write>> {
+pub(crate) fn put_writes<T: Record>(record: &T) -> PortResult<Vec<Write>> {
     let mut writes = vec![put_item(record, Condition::Always)?];
     writes.extend(lead_writes(record, |_| Condition::Always)?);
     Ok(writes)

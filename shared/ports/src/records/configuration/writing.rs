@@ -10,8 +10,8 @@ use super::{
 use crate::ports::{PortError, PortResult, WriteOutcome};
 use crate::retry_write::{WriteAttempt, repeat_lost_write};
 use crate::table::{
-    Change, Condition, Key, Kind, NewItem, Partition, Query, Record, StoredItem, Table, Versioned,
-    WRITES_MAX, Write, parse_item, put_record, read_all_items,
+    Change, Condition, Key, NewItem, Partition, Query, Record, StoredItem, Table, Versioned, WRITES_MAX,
+    Write, parse_item, put_record, put_writes, read_all_items,
 };
 use crate::unreadable_record::keep_readable;
 use recado_domain::config::{
@@ -375,10 +375,10 @@ fn find_holder(item: &StoredItem) -> Option<EntryRef> {
 fn list_installation_writes(change: &ConfigDocument) -> PortResult<Vec<Write>> {
     let mut writes = Vec::new();
     if let Some(alerts) = &change.alerts {
-        writes.extend(Kind::of::<AlertConfig>().put_writes(&alerts.to_body()?)?);
+        writes.extend(put_writes::<AlertConfig>(alerts)?);
     }
     if let Some(prices) = &change.prices {
-        writes.extend(Kind::of::<PriceList>().put_writes(&prices.to_body()?)?);
+        writes.extend(put_writes::<PriceList>(prices)?);
     }
     Ok(writes)
 }

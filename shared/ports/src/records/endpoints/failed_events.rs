@@ -5,8 +5,8 @@ use super::super::audit::format_sort_time;
 use crate::ports::{Page, PageRequest, PortError, PortResult, WriteOutcome};
 use crate::retry_write::{WriteAttempt, retry_lost_write};
 use crate::table::{
-    Change, Key, Kind, Lead, Partition, Query, Record, Table, Versioned, WRITES_MAX, Write, find_versions,
-    find_with_version, list_versions, remove_latest_record, write_record,
+    Change, Key, Lead, Partition, Query, Record, Table, Versioned, WRITES_MAX, Write, find_versions,
+    find_with_version, list_versions, put_writes, remove_latest_record, write_record,
 };
 use jiff::Timestamp;
 use recado_domain::clock_rollback::ClockRollback;
@@ -163,7 +163,7 @@ pub(super) async fn list_event_writes(table: &dyn Table, failed: &[FailedEvent])
                 writes.extend(Change::save(known)?.writes);
             }
             // There is none, or one that cannot be read.
-            None => writes.extend(Kind::of::<FailedEvent>().put_writes(&one.to_body()?)?),
+            None => writes.extend(put_writes(one)?),
         }
     }
     Ok(writes)
