@@ -217,10 +217,13 @@ pub async fn what_an_instance_refers_to_meanwhile_is_not_removed<S: Store>(store
     let fixture = Fixture::new();
     let (first, instance) = in_two_parts(&fixture);
     let agent = removal_of_agent(&fixture);
-    let tenant = ConfigRemoval {
-        tenants: vec![fixture.bound.tenant.id.clone()],
-        ..agent.clone()
-    };
+    let all = [
+        EntryRef::Agent(fixture.bound.agent.id.clone()),
+        EntryRef::Tenant(fixture.bound.tenant.id.clone()),
+        EntryRef::Instance(fixture.instance().clone()),
+    ];
+    let tenant: ConfigRemoval = all[..2].iter().cloned().collect();
+    let with_instance: ConfigRemoval = all.into_iter().collect();
     succeed(put_configuration(store, &first)).await;
     // Whoever removes the agent read `first`; then it gets an instance.
     succeed(put_configuration(store, &instance)).await;
@@ -231,10 +234,6 @@ pub async fn what_an_instance_refers_to_meanwhile_is_not_removed<S: Store>(store
         assert!(removed.unwrap_err().is_retryable());
     }
     assert_configured(store, &fixture.document()).await;
-    let with_instance = ConfigRemoval {
-        instances: vec![fixture.instance().clone()],
-        ..tenant
-    };
     let known = fixture.document();
     let removed = replace_configuration(store, &nothing, &with_instance, &known);
     assert_eq!(succeed(removed).await, WriteOutcome::Written);

@@ -2,7 +2,7 @@
 
 use crate::counter::{Counter, Fate};
 use crate::world::Setup;
-use recado_domain::config::ConfigRemoval;
+use recado_domain::config::{ConfigRemoval, EntryRef};
 use recado_domain::effects::{EffectEntry, EffectState, Journal};
 use recado_domain::message::Message;
 use recado_domain::reason::Reason;
@@ -335,10 +335,8 @@ async fn the_effect_of_a_tool_that_was_removed_is_unknown_in_the_end() {
     let mut document = setup.fixture.document();
     document.agents[0].tools.clear();
     put_configuration(&setup.world.store, &document).await.unwrap();
-    let removal = ConfigRemoval {
-        tools: document.tools.iter().map(|tool| tool.id.clone()).collect(),
-        ..ConfigRemoval::default()
-    };
+    let tools = document.tools.iter().map(|tool| tool.id.clone());
+    let removal: ConfigRemoval = tools.map(EntryRef::Tool).collect();
     remove_configuration(&setup.world.store, &removal).await.unwrap();
     counter(&setup).is_silent.store(false, Ordering::SeqCst);
     for _ in 0..4 {

@@ -4,7 +4,7 @@ use crate::erasure::Site;
 use crate::world::{EmbeddingModel, Setup};
 use recado_domain::access::Caller;
 use recado_domain::audit::AuditAction;
-use recado_domain::config::{Agent, ConfigDocument, ConfigRemoval};
+use recado_domain::config::{Agent, ConfigDocument, ConfigRemoval, EntryRef};
 use recado_domain::ids::AgentId;
 use recado_domain::knowledge::AgentKnowledge;
 use recado_pipeline::configure::{
@@ -151,10 +151,7 @@ async fn a_document_that_is_added_while_its_agent_is_made_again_does_not_come_in
         let (entry, id) = (entry(&setup, &spare), spare.clone());
         let model = EmbeddingModel::named("m");
         model.meanwhile.set(async move {
-            let removal = ConfigRemoval {
-                agents: vec![id.clone()],
-                ..ConfigRemoval::default()
-            };
+            let removal: ConfigRemoval = [EntryRef::Agent(id.clone())].into_iter().collect();
             succeed(delete_knowledge(&store, &tenant, &id)).await;
             succeed(remove_configuration(&store, &removal)).await;
             succeed(put_configuration(&store, &entry)).await;

@@ -4,7 +4,7 @@
 use crate::world::Setup;
 use futures::future::FutureExt;
 use recado_domain::access::Caller;
-use recado_domain::config::{ConfigDocument, ConfigRemoval};
+use recado_domain::config::{ConfigDocument, ConfigRemoval, EntryRef};
 use recado_domain::contact::ContactAddress;
 use recado_domain::content::{Content, Media, MediaKind};
 use recado_domain::dead_letter::{DeadLetter, DeadLetterContent, QueueName};
@@ -772,10 +772,8 @@ async fn a_guest_of_a_tenant_that_has_no_instance_any_more_is_erased_by_its_numb
     };
     store_invited_guest(store, fixture, given, now).await;
     store_opt_out(store, fixture, "5511987650001", now).await;
-    let removal = ConfigRemoval {
-        instances: vec![fixture.instance().clone()],
-        ..ConfigRemoval::default()
-    };
+    let instance = EntryRef::Instance(fixture.instance().clone());
+    let removal: ConfigRemoval = [instance].into_iter().collect();
     succeed(remove_configuration(store, &removal)).await;
     let (world, caller, query) = (
         &site.setup.world,
