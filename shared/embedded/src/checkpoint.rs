@@ -5,7 +5,7 @@
 //! lasts. Once it is long and little of it is left to copy, the writing thread is asked to copy the rest between two
 //! commits; the next commit then begins the log anew.
 
-use crate::db_error::DbError;
+use crate::db_error::DbResult;
 use crate::folder::OpenError;
 use rusqlite::Connection;
 use std::sync::Arc;
@@ -96,7 +96,7 @@ impl Drop for Checkpoints {
 }
 
 /// Copies what can be copied of the log into the database without making anybody wait.
-fn copy_log(connection: &Connection) -> Result<LogPages, DbError> {
+fn copy_log(connection: &Connection) -> DbResult<LogPages> {
     let pages = connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |row| {
         Ok(LogPages {
             written: row.get(1)?,

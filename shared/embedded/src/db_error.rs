@@ -34,6 +34,9 @@ pub fn is_disk_full(error: &PortError) -> bool {
     }
 }
 
+/// The result of a database operation.
+pub(crate) type DbResult<T> = Result<T, DbError>;
+
 /// The error of a database operation. The name of the operation is added later.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum DbError {

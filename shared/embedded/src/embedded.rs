@@ -1,7 +1,7 @@
 use crate::clock::Clock;
 use crate::config_cache::ConfigCache;
 use crate::database_threads::{DatabaseThreads, Urgency, lock_unpoisoned};
-use crate::db_error::DbError;
+use crate::db_error::DbResult;
 use crate::folder::OpenError;
 use crate::intake_log::IntakeLog;
 use crate::job::{
@@ -254,7 +254,7 @@ impl Embedded {
     pub(crate) fn run_write<T: Send + 'static>(
         &self,
         what: &'static str,
-        work: impl FnMut(&Connection) -> Result<T, DbError> + Send + 'static,
+        work: impl FnMut(&Connection) -> DbResult<T> + Send + 'static,
     ) -> impl Future<Output = PortResult<T>> + Send {
         self.write_and_wake(Urgency::Ordinary, self.wakers_of_write(&[]), what, work)
     }
@@ -265,7 +265,7 @@ impl Embedded {
         &self,
         queue: Option<QueueName>,
         what: &'static str,
-        work: impl FnMut(&Connection) -> Result<T, DbError> + Send + 'static,
+        work: impl FnMut(&Connection) -> DbResult<T> + Send + 'static,
     ) -> impl Future<Output = PortResult<T>> + Send {
         let wakes = self.wakers_of_write(queue.as_slice());
         self.write_and_wake(Urgency::Acknowledgement, wakes, what, work)
@@ -276,7 +276,7 @@ impl Embedded {
         &self,
         queue: QueueName,
         what: &'static str,
-        work: impl FnMut(&Connection) -> Result<T, DbError> + Send + 'static,
+        work: impl FnMut(&Connection) -> DbResult<T> + Send + 'static,
     ) -> impl Future<Output = PortResult<T>> + Send {
         self.write_and_wake(Urgency::Ordinary, self.wakers_of_write(&[queue]), what, work)
     }
@@ -286,7 +286,7 @@ impl Embedded {
         &self,
         queues: &[QueueName],
         what: &'static str,
-        work: impl FnMut(&Connection) -> Result<T, DbError> + Send + 'static,
+        work: impl FnMut(&Connection) -> DbResult<T> + Send + 'static,
     ) -> impl Future<Output = PortResult<T>> + Send {
         self.write_and_wake(Urgency::Ordinary, self.wakers_of_write(queues), what, work)
     }
@@ -300,7 +300,7 @@ impl Embedded {
         urgency: Urgency,
         wakes: Vec<Arc<Notify>>,
         what: &'static str,
-        work: impl FnMut(&Connection) -> Result<T, DbError> + Send + 'static,
+        work: impl FnMut(&Connection) -> DbResult<T> + Send + 'static,
     ) -> impl Future<Output = PortResult<T>> + Send {
         let (job, answer) = create_job(work, wakes);
         self.run_job(JobKind::Write(urgency), what, job, answer)
@@ -356,7 +356,7 @@ impl Embedded {
     pub(crate) fn run_read<T: Send + 'static>(
         &self,
         what: &'static str,
-        work: impl FnMut(&Connection) -> Result<T, DbError> + Send + 'static,
+        work: impl FnMut(&Connection) -> DbResult<T> + Send + 'static,
     ) -> impl Future<Output = PortResult<T>> + Send {
         let (job, answer) = create_job(work, Vec::new());
         self.run_job(JobKind::Read, what, job, answer)
@@ -367,7 +367,7 @@ impl Embedded {
     pub(crate) fn run_lookup<T: Send + 'static>(
         &self,
         what: &'static str,
-        work: impl FnMut(&Connection) -> Result<T, DbError> + Send + 'static,
+        work: impl FnMut(&Connection) -> DbResult<T> + Send + 'static,
     ) -> impl Future<Output = PortResult<T>> + Send {
         let (job, answer) = create_job(work, Vec::new());
         self.run_job(JobKind::Lookup, what, job, answer)
@@ -378,7 +378,7 @@ impl Embedded {
     pub(crate) async fn run_alone(
         &self,
         what: &'static str,
-        work: impl FnMut(&Connection) -> Result<(), DbError> + Send + 'static,
+        work: impl FnMut(&Connection) -> DbResult<()> + Send + 'static,
     ) -> PortResult<()> {
         let DatabaseAccess::Threads { writer, .. } = &self.inner.access else {
             return Ok(());

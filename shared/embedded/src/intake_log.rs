@@ -11,7 +11,7 @@ mod mover;
 use crate::checkpoint::Checkpoints;
 use crate::clock::Clock;
 use crate::database_threads::{DatabaseThreads, JobSender, Urgency, lock_unpoisoned};
-use crate::db_error::DbError;
+use crate::db_error::{DbError, DbResult};
 use crate::folder::{IntakeFiles, OpenError};
 use crate::job::{create_job, create_lone_job};
 use crate::sql_records::execute_sql;
@@ -84,17 +84,17 @@ impl IntakeLog {
     }
 
     /// Appends `events`. Returns for each whether it is new to the log.
-    pub(crate) async fn append_events(&self, events: Vec<IncomingEvent>) -> Result<Vec<bool>, DbError> {
+    pub(crate) async fn append_events(&self, events: Vec<IncomingEvent>) -> DbResult<Vec<bool>> {
         for event in &events {
             self.known.note_event(event.id());
         }
-        let work = move |c: &Connection| {
+        let work = move |db: &Connection| {
             let mut new = Vec::with_capacity(events.len());
             for event in &events {
-                new.push(event.append_to_log(c)?);
+                new.push(event.append_to_log(db)?);
             }
             // The number of an older event, if none is new: waiting for that is not wrong.
-            Ok((new, c.last_insert_rowid()))
+            Ok((new, db.last_insert_rowid()))
         };
         let (job, answer) = create_job(work, Vec::new());
         self.writer.submit_job(job, Urgency::Acknowledgement);
@@ -119,25 +119,25 @@ impl IntakeLog {
     }
 
     /// Returns when the oldest event came that waits for the mover; `None` if none is known to wait.
-    pub(crate) async fn find_oldest_waiting(&self) -> Result<Option<Timestamp>, DbError> {
+    pub(crate) async fn find_oldest_waiting(&self) -> DbResult<Option<Timestamp>> {
         if !self.has_waiting() {
             return Ok(None);
         }
         let moved = *self.moved.borrow();
-        let (job, answer) = create_job(move |c| select_oldest(c, moved), Vec::new());
+        let (job, answer) = create_job(move |db| select_oldest(db, moved), Vec::new());
         self.writer.submit_job(job, Urgency::Ordinary);
         answer.receive().await
     }
 
     /// Proves that the log accepts writes: returns once `now` is on its disk.
-    pub(crate) async fn prove_write(&self, now: Timestamp) -> Result<(), DbError> {
-        let (job, answer) = create_job(move |c| note_proof(c, now), Vec::new());
+    pub(crate) async fn prove_write(&self, now: Timestamp) -> DbResult<()> {
+        let (job, answer) = create_job(move |db| note_proof(db, now), Vec::new());
         self.writer.submit_job(job, Urgency::Ordinary);
         answer.receive().await
     }
 
     /// Waits until what callers know to be in the log is in the database.
-    pub(crate) async fn wait_until_moved(&self) -> Result<(), DbError> {
+    pub(crate) async fn wait_until_moved(&self) -> DbResult<()> {
         let last = self.last_appended();
         let mut moved = self.moved.clone();
         let reached = moved.wait_for(|moved| *moved >= last).await;
@@ -147,13 +147,13 @@ impl IntakeLog {
     /// Deletes what was moved, and runs `rewrite` on the file outside of any transaction.
     pub(crate) async fn rewrite_file(
         &self,
-        mut rewrite: impl FnMut(&Connection) -> Result<(), DbError> + Send + 'static,
-    ) -> Result<(), DbError> {
+        mut rewrite: impl FnMut(&Connection) -> DbResult<()> + Send + 'static,
+    ) -> DbResult<()> {
         self.wait_until_moved().await?;
         let moved = *self.moved.borrow();
-        let (job, answer) = create_lone_job(move |c| {
-            delete_moved(c, moved)?;
-            rewrite(c)
+        let (job, answer) = create_lone_job(move |db| {
+            delete_moved(db, moved)?;
+            rewrite(db)
         });
         self.writer.submit_job(job, Urgency::Ordinary);
         answer.receive().await
@@ -180,41 +180,41 @@ impl Drop for IntakeLog {
 
 /// Makes the log go on behind `moved`, also if the file is new beside an older database. Returns the number of its last event;
 /// `moved` if all of them were moved. (The table's own sequence may be ahead: a repeat takes a number, too.)
-fn prepare_numbers(connection: &Connection, moved: i64) -> Result<i64, OpenError> {
+fn prepare_numbers(db: &Connection, moved: i64) -> Result<i64, OpenError> {
     let sql = "SELECT seq FROM sqlite_sequence WHERE name = 'intake'";
-    let taken: Option<i64> = connection.query_row(sql, [], |row| row.get(0)).optional()?;
+    let taken: Option<i64> = db.query_row(sql, [], |row| row.get(0)).optional()?;
     if taken.is_none() {
-        connection.execute(
+        db.execute(
             "INSERT INTO sqlite_sequence (name, seq) VALUES ('intake', ?1)",
             [moved],
         )?;
     } else if taken < Some(moved) {
-        connection.execute(
+        db.execute(
             "UPDATE sqlite_sequence SET seq = ?1 WHERE name = 'intake'",
             [moved],
         )?;
     }
     let sql = "SELECT COALESCE(MAX(seq), 0) FROM intake";
-    let last: i64 = connection.query_row(sql, [], |row| row.get(0))?;
+    let last: i64 = db.query_row(sql, [], |row| row.get(0))?;
     Ok(last.max(moved))
 }
 
 /// Writes a time beside the number of the last event. SQLite would leave out a write that changes nothing.
-fn note_proof(connection: &Connection, now: Timestamp) -> Result<(), DbError> {
+fn note_proof(db: &Connection, now: Timestamp) -> DbResult<()> {
     let values = (PROOF, now.as_millisecond());
     let update = "UPDATE sqlite_sequence SET seq = ?2 WHERE name = ?1";
-    if execute_sql(connection, update, values)? == 0 {
+    if execute_sql(db, update, values)? == 0 {
         let insert = "INSERT INTO sqlite_sequence (name, seq) VALUES (?1, ?2)";
-        execute_sql(connection, insert, values)?;
+        execute_sql(db, insert, values)?;
     }
     Ok(())
 }
 
 /// Returns when the webhook of the first event behind number `moved` came.
-fn select_oldest(connection: &Connection, moved: i64) -> Result<Option<Timestamp>, DbError> {
+fn select_oldest(db: &Connection, moved: i64) -> DbResult<Option<Timestamp>> {
     let sql = "SELECT seq, id, due, payload, body, correlation, grp, owner FROM intake
         WHERE seq > ?1 ORDER BY seq LIMIT 1";
-    let mut statement = connection.prepare_cached(sql)?;
+    let mut statement = db.prepare_cached(sql)?;
     let oldest = statement
         .query_row([moved], IncomingEvent::from_log_row)
         .optional()?;

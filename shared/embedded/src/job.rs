@@ -1,21 +1,21 @@
 //! Operations that share a transaction: each is undone by itself if it fails, and gets its result after the commit.
 
-use crate::db_error::DbError;
+use crate::db_error::{DbError, DbResult};
 use rusqlite::Connection;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::{Notify, oneshot};
 
 /// The work of a job. It puts its result aside, so that jobs with results of all types have one type.
-type ErasedWork = dyn FnMut(&Connection) -> Result<(), DbError> + Send;
+type ErasedWork = dyn FnMut(&Connection) -> DbResult<()> + Send;
 
 /// An operation on the database. One copy of its code serves all operations: only `work` knows the type of the result.
 pub(crate) struct DatabaseJob<W: ?Sized = ErasedWork> {
     /// `true` if the operation must run outside of any transaction.
     runs_alone: bool,
-    outcome: Option<Result<(), DbError>>,
+    outcome: Option<DbResult<()>>,
     /// `None` once the result was sent.
-    reply: Option<oneshot::Sender<Result<(), DbError>>>,
+    reply: Option<oneshot::Sender<DbResult<()>>>,
     /// Those that are notified of the committed changes.
     wakes: Vec<Arc<Notify>>,
     /// The last field, since its size is not known.
@@ -25,7 +25,7 @@ pub(crate) struct DatabaseJob<W: ?Sized = ErasedWork> {
 /// Receives the result of an operation.
 pub(crate) struct JobAnswer<T> {
     /// Receives whether the operation succeeded and was committed.
-    pub(crate) done: oneshot::Receiver<Result<(), DbError>>,
+    pub(crate) done: oneshot::Receiver<DbResult<()>>,
     /// The place where the operation puts its result.
     pub(crate) result: JobResult<T>,
 }
@@ -35,7 +35,7 @@ pub(crate) struct JobResult<T>(Arc<Mutex<Option<T>>>);
 
 impl<T> JobResult<T> {
     /// Returns the result of an operation that was committed.
-    pub(crate) fn take_committed(&self) -> Result<T, DbError> {
+    pub(crate) fn take_committed(&self) -> DbResult<T> {
         self.lock().take().ok_or(DbError::Closed)
     }
 
@@ -46,33 +46,33 @@ impl<T> JobResult<T> {
 
 impl<T> JobAnswer<T> {
     /// Waits for the result.
-    pub(crate) async fn receive(self) -> Result<T, DbError> {
+    pub(crate) async fn receive(self) -> DbResult<T> {
         receive_outcome(self.done).await?;
         self.result.take_committed()
     }
 
     /// Waits for the result, on a thread that may be held up.
-    pub(crate) fn receive_blocking(self) -> Result<T, DbError> {
+    pub(crate) fn receive_blocking(self) -> DbResult<T> {
         self.done.blocking_recv().unwrap_or(Err(DbError::Closed))?;
         self.result.take_committed()
     }
 
     /// Returns the result. `None`: it was not sent yet, or the operation was dropped.
     #[cfg(test)]
-    pub(crate) fn receive_now(&mut self) -> Option<Result<T, DbError>> {
+    pub(crate) fn receive_now(&mut self) -> Option<DbResult<T>> {
         let outcome = self.done.try_recv().ok()?;
         Some(outcome.and_then(|()| self.result.take_committed()))
     }
 }
 
 /// Waits for the end of an operation.
-pub(crate) async fn receive_outcome(done: oneshot::Receiver<Result<(), DbError>>) -> Result<(), DbError> {
+pub(crate) async fn receive_outcome(done: oneshot::Receiver<DbResult<()>>) -> DbResult<()> {
     done.await.unwrap_or(Err(DbError::Closed))
 }
 
 /// Creates a job that runs `work` in a transaction. Once the job is committed, `wakes` are notified.
 pub(crate) fn create_job<T: Send + 'static>(
-    work: impl FnMut(&Connection) -> Result<T, DbError> + Send + 'static,
+    work: impl FnMut(&Connection) -> DbResult<T> + Send + 'static,
     wakes: Vec<Arc<Notify>>,
 ) -> (Box<DatabaseJob>, JobAnswer<T>) {
     erase_result(false, work, wakes)
@@ -80,7 +80,7 @@ pub(crate) fn create_job<T: Send + 'static>(
 
 /// Creates a job that runs `work` outside of any transaction.
 pub(crate) fn create_lone_job(
-    work: impl FnMut(&Connection) -> Result<(), DbError> + Send + 'static,
+    work: impl FnMut(&Connection) -> DbResult<()> + Send + 'static,
 ) -> (Box<DatabaseJob>, JobAnswer<()>) {
     erase_result(true, work, Vec::new())
 }
@@ -88,7 +88,7 @@ pub(crate) fn create_lone_job(
 /// Creates a job that puts the result of `work` aside. Every operation has a copy of this, so it does no more.
 fn erase_result<T: Send + 'static>(
     runs_alone: bool,
-    mut work: impl FnMut(&Connection) -> Result<T, DbError> + Send + 'static,
+    mut work: impl FnMut(&Connection) -> DbResult<T> + Send + 'static,
     wakes: Vec<Arc<Notify>>,
 ) -> (Box<DatabaseJob>, JobAnswer<T>) {
     let (reply, done) = oneshot::channel();
@@ -99,7 +99,7 @@ fn erase_result<T: Send + 'static>(
         outcome: None,
         reply: Some(reply),
         wakes,
-        work: move |connection: &Connection| -> Result<(), DbError> {
+        work: move |connection: &Connection| -> DbResult<()> {
             let value = work(connection)?;
             *kept.lock() = Some(value);
             Ok(())
@@ -154,7 +154,7 @@ pub(crate) fn run_alone(connection: &Connection, mut job: Box<DatabaseJob>) {
     job.send_result(Ok(()));
 }
 
-fn run_statement(connection: &Connection, sql: &str) -> Result<(), DbError> {
+fn run_statement(connection: &Connection, sql: &str) -> DbResult<()> {
     connection.prepare_cached(sql)?.execute([])?;
     Ok(())
 }
@@ -207,7 +207,7 @@ fn run_in_transaction(
     connection: &Connection,
     begin: TransactionMode,
     batch: &mut [Box<DatabaseJob>],
-) -> Result<(), DbError> {
+) -> DbResult<()> {
     begin_transaction(connection, begin)?;
     // SQLite may have undone the whole transaction by itself; then nothing more may be written.
     let succeeded = batch
@@ -226,7 +226,7 @@ fn run_in_transaction(
     run_statement(connection, "COMMIT")
 }
 
-fn begin_transaction(connection: &Connection, begin: TransactionMode) -> Result<(), DbError> {
+fn begin_transaction(connection: &Connection, begin: TransactionMode) -> DbResult<()> {
     let sql = match begin {
         TransactionMode::Write => "BEGIN IMMEDIATE",
         TransactionMode::Read => "BEGIN",
@@ -237,8 +237,8 @@ fn begin_transaction(connection: &Connection, begin: TransactionMode) -> Result<
 /// Runs a part of an operation, and undoes only its changes if it fails or panics.
 pub(crate) fn in_savepoint<T>(
     connection: &Connection,
-    work: impl FnOnce(&Connection) -> Result<T, DbError>,
-) -> Result<T, DbError> {
+    work: impl FnOnce(&Connection) -> DbResult<T>,
+) -> DbResult<T> {
     run_statement(connection, "SAVEPOINT part")?;
     let outcome = catch_unwind(AssertUnwindSafe(|| work(connection))).unwrap_or(Err(DbError::Panicked));
     if outcome.is_err() && !connection.is_autocommit() {
@@ -250,7 +250,7 @@ pub(crate) fn in_savepoint<T>(
 }
 
 /// Fails if SQLite undid the whole transaction by itself, as a full disk makes it do: then there is no savepoint to release.
-fn require_transaction(connection: &Connection) -> Result<(), DbError> {
+fn require_transaction(connection: &Connection) -> DbResult<()> {
     if connection.is_autocommit() {
         return Err(DbError::Commit("the transaction was rolled back".to_owned()));
     }
@@ -258,7 +258,7 @@ fn require_transaction(connection: &Connection) -> Result<(), DbError> {
 }
 
 /// Runs `job`, and undoes its changes if it fails. An error means that the transaction cannot go on.
-fn run_in_savepoint(connection: &Connection, job: &mut DatabaseJob) -> Result<(), DbError> {
+fn run_in_savepoint(connection: &Connection, job: &mut DatabaseJob) -> DbResult<()> {
     run_statement(connection, "SAVEPOINT job")?;
     if !job.run_once(connection) && !connection.is_autocommit() {
         run_statement(connection, "ROLLBACK TO job")?;
@@ -273,12 +273,12 @@ mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     fn job(
-        work: impl FnMut(&Connection) -> Result<i64, DbError> + Send + 'static,
+        work: impl FnMut(&Connection) -> DbResult<i64> + Send + 'static,
     ) -> (Box<DatabaseJob>, JobAnswer<i64>) {
         create_job(work, Vec::new())
     }
 
-    fn insert(connection: &Connection, x: i64) -> Result<i64, DbError> {
+    fn insert(connection: &Connection, x: i64) -> DbResult<i64> {
         connection.execute("INSERT INTO t VALUES (?)", [x])?;
         Ok(x)
     }

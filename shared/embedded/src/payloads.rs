@@ -1,5 +1,5 @@
 use crate::database_threads::lock_unpoisoned;
-use crate::db_error::DbError;
+use crate::db_error::DbResult;
 use crate::folder::sync_folder;
 use jiff::Timestamp;
 use recado_domain::ids::hash_parts;
@@ -35,7 +35,7 @@ static PART_FILE_COUNTER: AtomicU64 = AtomicU64::new(0);
 
 impl EmbeddedPayloads {
     /// Stores `json` under `key`: completely and on the disk, or not at all.
-    pub(crate) fn write_payload(&self, key: &str, json: &str) -> Result<(), DbError> {
+    pub(crate) fn write_payload(&self, key: &str, json: &str) -> DbResult<()> {
         let name = payload_file_name(key);
         match self {
             Self::Memory(bodies) => {
@@ -58,7 +58,7 @@ impl EmbeddedPayloads {
     }
 
     /// Returns the body under `key`. `None` if there is none.
-    pub(crate) fn read_payload(&self, key: &str) -> Result<Option<String>, DbError> {
+    pub(crate) fn read_payload(&self, key: &str) -> DbResult<Option<String>> {
         let name = payload_file_name(key);
         match self {
             Self::Memory(bodies) => Ok(lock_unpoisoned(bodies).get(&name).cloned()),
@@ -71,7 +71,7 @@ impl EmbeddedPayloads {
     }
 
     /// Deletes the body under `key`, if there is one.
-    pub(crate) fn delete_payload(&self, key: &str) -> Result<(), DbError> {
+    pub(crate) fn delete_payload(&self, key: &str) -> DbResult<()> {
         let name = payload_file_name(key);
         match self {
             Self::Memory(bodies) => {
@@ -91,8 +91,8 @@ impl EmbeddedPayloads {
         &self,
         now: Timestamp,
         most: usize,
-        mut needed: impl FnMut(&str) -> Result<bool, DbError>,
-    ) -> Result<usize, DbError> {
+        mut needed: impl FnMut(&str) -> DbResult<bool>,
+    ) -> DbResult<usize> {
         let Self::Folder(folder) = self else { return Ok(0) };
         let before = millis::add_millis(now, -UNCLAIMED_MS);
         let mut removed = 0;

@@ -41,18 +41,14 @@ pub(crate) use round_robin::RoundRobin;
 pub use tenant_key::TenantKey;
 pub(crate) use tenant_messages::delete_tenant_messages;
 
-use crate::db_error::DbError;
+use crate::db_error::DbResult;
 use crate::sql_records::execute_sql;
 use groups::is_fifo;
 use recado_domain::dead_letter::QueueName;
 use rusqlite::{Connection, params};
 
 /// Makes all messages in flight of `queue` receivable at `now`. Returns how many there were.
-pub(crate) fn release_in_flight(
-    connection: &Connection,
-    queue: QueueName,
-    now: jiff::Timestamp,
-) -> Result<usize, DbError> {
+pub(crate) fn release_in_flight(db: &Connection, queue: QueueName, now: jiff::Timestamp) -> DbResult<usize> {
     let now = now.as_millisecond();
     let sql = if is_fifo(queue) {
         "UPDATE queue_messages SET visible_at = ?2 WHERE receives > 0 AND visible_at > ?2 AND seq IN
@@ -61,9 +57,9 @@ pub(crate) fn release_in_flight(
         "UPDATE queue_messages SET visible_at = ?2
             WHERE queue = ?1 AND grp IS NULL AND dead_at IS NULL AND receives > 0 AND visible_at > ?2"
     };
-    let count = execute_sql(connection, sql, params![queue.as_str(), now])?;
+    let count = execute_sql(db, sql, params![queue.as_str(), now])?;
     let sql = "UPDATE queue_groups SET free_at = ?2 WHERE queue = ?1 AND free_at > 0 AND free_at > ?2";
-    execute_sql(connection, sql, params![queue.as_str(), now])?;
+    execute_sql(db, sql, params![queue.as_str(), now])?;
     Ok(count)
 }
 

@@ -5,7 +5,7 @@
 //! slow.)
 
 use crate::clock_set_back::{update_records, write_in_flight};
-use crate::db_error::DbError;
+use crate::db_error::DbResult;
 use crate::queue::release_in_flight;
 use crate::store::{ConversationRow, MessageRow};
 use jiff::{SignedDuration, Timestamp};
@@ -37,21 +37,21 @@ pub struct RecoveryCounts {
 const FILE_WORK_MAX: SignedDuration = SignedDuration::from_hours(1);
 
 pub(crate) fn free_queue_messages(
-    connection: &Connection,
+    db: &Connection,
     now: Timestamp,
     counts: &mut RecoveryCounts,
-) -> Result<(), DbError> {
+) -> DbResult<()> {
     for queue in QueueName::ALL {
-        counts.received += release_in_flight(connection, queue, now)?;
+        counts.received += release_in_flight(db, queue, now)?;
     }
     Ok(())
 }
 
 pub(crate) fn free_conversations(
-    connection: &Connection,
+    db: &Connection,
     now: Timestamp,
     counts: &mut RecoveryCounts,
-) -> Result<(), DbError> {
+) -> DbResult<()> {
     let end_lease = |conversation: &mut Conversation| {
         let had_lease = conversation.lease.take().is_some();
         if had_lease {
@@ -60,20 +60,16 @@ pub(crate) fn free_conversations(
         had_lease
     };
     let put = |_: &i64, conversation: &Conversation| {
-        ConversationRow::from_conversation(conversation)?.write_row(connection, now)
+        ConversationRow::from_conversation(conversation)?.write_row(db, now)
     };
     let sql = "SELECT rowid, body FROM conversations WHERE CASE WHEN json_valid(body) THEN json_extract(body, '$.lease') END IS NOT NULL";
-    counts.turns += update_records(connection, sql, end_lease, put)?;
+    counts.turns += update_records(db, sql, end_lease, put)?;
     Ok(())
 }
 
 /// Marks sends that had begun as of unknown outcome, and lets the work on files begin again.
-pub(crate) fn free_messages(
-    connection: &Connection,
-    now: Timestamp,
-    counts: &mut RecoveryCounts,
-) -> Result<(), DbError> {
-    let put = |_: &i64, message: &Message| MessageRow::from_message(message)?.write_row(connection, now);
+pub(crate) fn free_messages(db: &Connection, now: Timestamp, counts: &mut RecoveryCounts) -> DbResult<()> {
+    let put = |_: &i64, message: &Message| MessageRow::from_message(message)?.write_row(db, now);
     let mut free = |message: &mut Message| {
         let is_send = message.out.as_mut().is_some_and(|out| {
             matches!(out.state, OutboxState::Sending { .. })
@@ -96,24 +92,20 @@ pub(crate) fn free_messages(
     let of_files =
         format!("SELECT rowid, body FROM messages WHERE open = 0 AND due > {from} AND due <= {to}");
     for sql in ["SELECT rowid, body FROM messages WHERE open = 1", &of_files] {
-        update_records(connection, sql, &mut free, put)?;
+        update_records(db, sql, &mut free, put)?;
     }
     Ok(())
 }
 
 /// Ends the time for which sends that are under way hold others up. Their echoes may still come.
-pub(crate) fn free_in_flight(
-    connection: &Connection,
-    now: Timestamp,
-    _counts: &mut RecoveryCounts,
-) -> Result<(), DbError> {
+pub(crate) fn free_in_flight(db: &Connection, now: Timestamp, _counts: &mut RecoveryCounts) -> DbResult<()> {
     let end = |flight: &mut InFlightSend| {
         let is_held = flight.until > now;
         flight.until = now.min(flight.until);
         is_held
     };
-    let put = |row: &i64, flight: &InFlightSend| write_in_flight(connection, *row, flight);
-    update_records(connection, "SELECT rowid, body FROM in_flight", end, put).map(drop)
+    let put = |row: &i64, flight: &InFlightSend| write_in_flight(db, *row, flight);
+    update_records(db, "SELECT rowid, body FROM in_flight", end, put).map(drop)
 }
 
 #[cfg(test)]
@@ -175,7 +167,7 @@ mod tests {
             let (instance, body) = (id.clone(), note.to_string());
             let sql = "INSERT INTO in_flight (instance, message, nonce, body)
                 VALUES (?1, 'c_0123456789abcdef0123456789abcdef-1.1', 'n', ?2)";
-            let put = move |c: &Connection| execute_sql(c, sql, params![instance.as_str(), body]);
+            let put = move |db: &Connection| execute_sql(db, sql, params![instance.as_str(), body]);
             store.run_write("test", put).await.unwrap();
             store.recover_after_crash().await.unwrap();
             let notes = store.list_in_flight(&id).await.unwrap();

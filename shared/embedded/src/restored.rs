@@ -6,7 +6,7 @@
 
 use crate::Embedded;
 use crate::clock_set_back::CLOCK_AT;
-use crate::db_error::DbError;
+use crate::db_error::DbResult;
 use crate::sql_records::execute_sql;
 use crate::store::{RestoredCounts, doubt_restored_rows};
 use jiff::Timestamp;
@@ -28,37 +28,30 @@ pub(crate) fn note_backup_time(copy: &Connection, taken_at: Timestamp) -> rusqli
     copy.execute(sql, params![TAKEN_AT, at]).map(drop)
 }
 
-fn read_time(connection: &Connection, name: &str) -> Result<Option<Timestamp>, DbError> {
+fn read_time(db: &Connection, name: &str) -> DbResult<Option<Timestamp>> {
     let sql = "SELECT CAST(value AS INTEGER) FROM installation WHERE name = ?1";
-    let found: Option<i64> = connection.query_row(sql, [name], |row| row.get(0)).optional()?;
+    let found: Option<i64> = db.query_row(sql, [name], |row| row.get(0)).optional()?;
     Ok(found.map(from_unix_millis))
 }
 
 /// Doubts what was open, if the records come from a backup on which no start went on yet.
-fn resume_rows(connection: &Connection, now: Timestamp) -> Result<Option<RestoredCounts>, DbError> {
-    let Some(taken_at) = read_time(connection, TAKEN_AT)? else {
+fn resume_rows(db: &Connection, now: Timestamp) -> DbResult<Option<RestoredCounts>> {
+    let Some(taken_at) = read_time(db, TAKEN_AT)? else {
         return Ok(None);
     };
-    let counts = doubt_restored_rows(connection, taken_at, now)?;
-    execute_sql(connection, "DELETE FROM installation WHERE name = ?1", [TAKEN_AT])?;
+    let counts = doubt_restored_rows(db, taken_at, now)?;
+    execute_sql(db, "DELETE FROM installation WHERE name = ?1", [TAKEN_AT])?;
     let sql = "INSERT OR REPLACE INTO installation (name, value) VALUES (?1, ?2)";
-    execute_sql(
-        connection,
-        sql,
-        params![RESTORED_AT, now.as_millisecond().to_string()],
-    )?;
+    execute_sql(db, sql, params![RESTORED_AT, now.as_millisecond().to_string()])?;
     Ok(Some(counts))
 }
 
 /// Sets the times that the installation noted of itself back to now, if they lie ahead.
-pub(crate) fn reset_installation_times(
-    connection: &Connection,
-    back: ClockRollback,
-) -> Result<usize, DbError> {
+pub(crate) fn reset_installation_times(db: &Connection, back: ClockRollback) -> DbResult<usize> {
     let sql = "UPDATE installation SET value = ?3
         WHERE name IN (?1, ?2) AND CAST(value AS INTEGER) > CAST(?3 AS INTEGER)";
     let now = back.now.as_millisecond().to_string();
-    execute_sql(connection, sql, params![RESTORED_AT, CLOCK_AT, now])
+    execute_sql(db, sql, params![RESTORED_AT, CLOCK_AT, now])
 }
 
 impl Embedded {
@@ -66,19 +59,19 @@ impl Embedded {
     /// earlier start did so. To be called once, before anything else is done.
     pub async fn resume_from_backup(&self) -> PortResult<Option<RestoredCounts>> {
         let now = self.current_time();
-        let resumed = self.run_write("resume_from_backup", move |c| resume_rows(c, now));
+        let resumed = self.run_write("resume_from_backup", move |db| resume_rows(db, now));
         resumed.await
     }
 
     /// Returns `true` if the folder comes from a backup, and no start went on from it yet.
     pub async fn is_unstarted_backup(&self) -> PortResult<bool> {
-        let found = self.run_lookup("backup_time", |c| read_time(c, TAKEN_AT));
+        let found = self.run_lookup("backup_time", |db| read_time(db, TAKEN_AT));
         Ok(found.await?.is_some())
     }
 
     /// Returns the time at which the installation last went on from a backup.
     pub async fn find_restore_time(&self) -> PortResult<Option<Timestamp>> {
-        let found = self.run_lookup("restore_time", |c| read_time(c, RESTORED_AT));
+        let found = self.run_lookup("restore_time", |db| read_time(db, RESTORED_AT));
         found.await
     }
 }

@@ -1,6 +1,6 @@
 //! Stores records in columns: as JSON text, times as integers of milliseconds, and lists with a cursor.
 
-use crate::db_error::DbError;
+use crate::db_error::{DbError, DbResult};
 use jiff::Timestamp;
 use recado_domain::millis;
 use recado_ports::ports::{Page, PageRequest};
@@ -12,12 +12,12 @@ use serde::de::DeserializeOwned;
 use std::time::Duration;
 
 /// Encodes a record for a `body` column.
-pub(crate) fn encode_json<T: Serialize>(record: &T) -> Result<String, DbError> {
+pub(crate) fn encode_json<T: Serialize>(record: &T) -> DbResult<String> {
     Ok(serde_json::to_string(record)?)
 }
 
 /// Decodes a record from a `body` column.
-pub(crate) fn decode_json<T: DeserializeOwned>(body: &str) -> Result<T, DbError> {
+pub(crate) fn decode_json<T: DeserializeOwned>(body: &str) -> DbResult<T> {
     Ok(serde_json::from_str(body)?)
 }
 
@@ -57,22 +57,22 @@ pub(crate) fn millis_after(at: Timestamp, after: Duration) -> i64 {
 
 /// Returns the record in the first column of the only row, if there is one.
 pub(crate) fn query_one<T: DeserializeOwned>(
-    connection: &Connection,
+    db: &Connection,
     sql: &str,
     params: impl Params,
-) -> Result<Option<T>, DbError> {
-    let mut statement = connection.prepare_cached(sql)?;
+) -> DbResult<Option<T>> {
+    let mut statement = db.prepare_cached(sql)?;
     let mut rows = statement.query(params)?;
     rows.next()?.map(|row| decode_column(row, 0)).transpose()
 }
 
 /// Returns the record in the first row that the query finds; `None` also for one that [cannot be read](keep_readable).
 pub(crate) fn query_readable<T: DeserializeOwned>(
-    connection: &Connection,
+    db: &Connection,
     sql: &str,
     params: impl Params,
-) -> Result<Option<T>, DbError> {
-    match query_one(connection, sql, params) {
+) -> DbResult<Option<T>> {
+    match query_one(db, sql, params) {
         Ok(found) => Ok(found),
         Err(error) => keep_readable(name_table(sql), Err(error)),
     }
@@ -93,20 +93,20 @@ impl<T> FoundRecords<T> {
 
 /// Returns the records in the first column of all rows that [can be read](keep_readable).
 pub(crate) fn query_all<T: DeserializeOwned>(
-    connection: &Connection,
+    db: &Connection,
     sql: &str,
     params: impl Params,
-) -> Result<Vec<T>, DbError> {
-    Ok(query_found(connection, sql, params)?.records)
+) -> DbResult<Vec<T>> {
+    Ok(query_found(db, sql, params)?.records)
 }
 
 /// Returns the records in the first column of all rows, and how many of them could not be read.
 pub(crate) fn query_found<T: DeserializeOwned>(
-    connection: &Connection,
+    db: &Connection,
     sql: &str,
     params: impl Params,
-) -> Result<FoundRecords<T>, DbError> {
-    let mut statement = connection.prepare_cached(sql)?;
+) -> DbResult<FoundRecords<T>> {
+    let mut statement = db.prepare_cached(sql)?;
     let mut rows = statement.query(params)?;
     let (mut records, mut skipped) = (Vec::new(), 0);
     while let Some(row) = rows.next()? {
@@ -121,7 +121,7 @@ pub(crate) fn query_found<T: DeserializeOwned>(
 /// Returns `None` for a row that cannot be read, which is logged and counted: it must not keep the others from being found.
 /// Every reader of several rows asks this. An error of the database itself stays one: so SQL asks `json_valid` before `json_extract`,
 /// which would end the whole query.
-pub(crate) fn keep_readable<T>(table: &str, read: Result<T, DbError>) -> Result<Option<T>, DbError> {
+pub(crate) fn keep_readable<T>(table: &str, read: DbResult<T>) -> DbResult<Option<T>> {
     match read {
         Ok(record) => Ok(Some(record)),
         Err(error) if error.is_of_one_row() => {
@@ -149,18 +149,18 @@ pub(crate) fn read_lossy_text(row: &Row<'_>, column: usize) -> rusqlite::Result<
 }
 
 /// Decodes the record in a column of a row, without a copy of its text.
-pub(crate) fn decode_column<T: DeserializeOwned>(row: &Row<'_>, column: usize) -> Result<T, DbError> {
+pub(crate) fn decode_column<T: DeserializeOwned>(row: &Row<'_>, column: usize) -> DbResult<T> {
     decode_json(row.get_ref(column)?.as_str().map_err(rusqlite::Error::from)?)
 }
 
 /// Returns whether the query finds a row.
-pub(crate) fn row_exists(connection: &Connection, sql: &str, params: impl Params) -> Result<bool, DbError> {
-    Ok(connection.prepare_cached(sql)?.exists(params)?)
+pub(crate) fn row_exists(db: &Connection, sql: &str, params: impl Params) -> DbResult<bool> {
+    Ok(db.prepare_cached(sql)?.exists(params)?)
 }
 
 /// Runs a statement and returns the number of rows that it changed.
-pub(crate) fn execute_sql(connection: &Connection, sql: &str, params: impl Params) -> Result<usize, DbError> {
-    Ok(connection.prepare_cached(sql)?.execute(params)?)
+pub(crate) fn execute_sql(db: &Connection, sql: &str, params: impl Params) -> DbResult<usize> {
+    Ok(db.prepare_cached(sql)?.execute(params)?)
 }
 
 /// A list of records, the newest first, filtered by columns. Its cursor is the time and the id of the last record
@@ -175,11 +175,7 @@ pub(crate) struct NewestFirstQuery {
 
 impl NewestFirstQuery {
     /// Starts a list of the rows of `table`, sorted by the column `time` and then by `id`.
-    pub(crate) fn for_table(
-        table: &'static str,
-        time: &'static str,
-        page: &PageRequest,
-    ) -> Result<Self, DbError> {
+    pub(crate) fn for_table(table: &'static str, time: &'static str, page: &PageRequest) -> DbResult<Self> {
         let mut list = Self {
             table,
             time,
@@ -224,10 +220,7 @@ impl NewestFirstQuery {
     }
 
     /// Runs the query and returns the page of the records in the column `body`.
-    pub(crate) fn fetch_page<T: DeserializeOwned>(
-        mut self,
-        connection: &Connection,
-    ) -> Result<Page<T>, DbError> {
+    pub(crate) fn fetch_page<T: DeserializeOwned>(mut self, db: &Connection) -> DbResult<Page<T>> {
         let (table, time) = (self.table, self.time);
         let conditions = if self.conditions.is_empty() {
             "1".to_owned()
@@ -239,7 +232,7 @@ impl NewestFirstQuery {
         );
         // One row more than wanted shows whether there is another page.
         self.values.push(to_sql_limit(self.most + 1).into());
-        let mut statement = connection.prepare_cached(&sql)?;
+        let mut statement = db.prepare_cached(&sql)?;
         let mut rows = statement.query(params_from_iter(self.values))?;
         let mut page = Page {
             items: Vec::new(),

@@ -1,7 +1,7 @@
 //! The places of the bytes of files: one file of the data folder for each, or in memory.
 
 use crate::database_threads::lock_unpoisoned;
-use crate::db_error::DbError;
+use crate::db_error::{DbError, DbResult};
 use crate::folder::{UNFINISHED, sync_folder};
 use recado_domain::ids::hash_parts;
 use std::collections::BTreeMap;
@@ -28,7 +28,7 @@ pub(crate) enum EmbeddedFiles {
 
 impl EmbeddedFiles {
     /// Deletes the bytes of `key`, if there are any.
-    pub(crate) fn delete_bytes(&self, key: &str) -> Result<(), DbError> {
+    pub(crate) fn delete_bytes(&self, key: &str) -> DbResult<()> {
         let name = stored_file_name(key);
         match self {
             Self::Memory(known) => {
@@ -82,7 +82,7 @@ impl Drop for UnfinishedFile {
 
 impl UnfinishedFile {
     /// Creates a file for the bytes of `key`.
-    pub(crate) fn create_for_key(files: &EmbeddedFiles, key: &str) -> Result<Self, DbError> {
+    pub(crate) fn create_for_key(files: &EmbeddedFiles, key: &str) -> DbResult<Self> {
         let name = stored_file_name(key);
         let place = match files {
             EmbeddedFiles::Memory(_) => UnfinishedPlace::Memory(Vec::new()),
@@ -104,7 +104,7 @@ impl UnfinishedFile {
     }
 
     /// Writes the next bytes.
-    pub(crate) fn append_to_file(&mut self, bytes: &[u8]) -> Result<(), DbError> {
+    pub(crate) fn append_to_file(&mut self, bytes: &[u8]) -> DbResult<()> {
         match &mut self.place {
             UnfinishedPlace::Memory(known) => known.extend_from_slice(bytes),
             UnfinishedPlace::Folder { file, .. } => file.write_all(bytes)?,
@@ -113,7 +113,7 @@ impl UnfinishedFile {
     }
 
     /// Gives the bytes their name, on the disk for good.
-    pub(crate) fn complete_storing(&mut self, files: &EmbeddedFiles) -> Result<(), DbError> {
+    pub(crate) fn complete_storing(&mut self, files: &EmbeddedFiles) -> DbResult<()> {
         match (&mut self.place, files) {
             (UnfinishedPlace::Memory(bytes), EmbeddedFiles::Memory(known)) => {
                 lock_unpoisoned(known).insert(self.name.clone(), std::mem::take(bytes));
@@ -146,7 +146,7 @@ pub(crate) enum OpenedFile {
 
 impl OpenedFile {
     /// Opens the bytes of `key`. `None` if there are none.
-    pub(crate) fn open_stored_file(files: &EmbeddedFiles, key: &str) -> Result<Option<Self>, DbError> {
+    pub(crate) fn open_stored_file(files: &EmbeddedFiles, key: &str) -> DbResult<Option<Self>> {
         let name = stored_file_name(key);
         match files {
             EmbeddedFiles::Memory(known) => Ok(lock_unpoisoned(known).get(&name).cloned().map(Self::Memory)),
@@ -159,7 +159,7 @@ impl OpenedFile {
     }
 
     /// Reads the next piece; it is empty at the end.
-    pub(crate) fn read_piece(&mut self) -> Result<Vec<u8>, DbError> {
+    pub(crate) fn read_piece(&mut self) -> DbResult<Vec<u8>> {
         match self {
             Self::Memory(bytes) => Ok(std::mem::take(bytes)),
             Self::Folder(file) => {

@@ -5,7 +5,7 @@
 
 use crate::Embedded;
 use crate::clock_set_back as set_back;
-use crate::db_error::DbError;
+use crate::db_error::DbResult;
 use crate::recovery::{self, RecoveryCounts};
 use crate::restored::reset_installation_times;
 use crate::store::{free_held_records, set_records_back};
@@ -15,10 +15,10 @@ use recado_ports::ports::PortResult;
 use rusqlite::Connection;
 
 /// A part of the correction after a clock was set back. Returns how many records it changed.
-type SetBack = fn(&Connection, ClockRollback) -> Result<usize, DbError>;
+type SetBack = fn(&Connection, ClockRollback) -> DbResult<usize>;
 
 /// A part of the recovery: frees what a process held that ended.
-type Free = fn(&Connection, Timestamp, &mut RecoveryCounts) -> Result<(), DbError>;
+type Free = fn(&Connection, Timestamp, &mut RecoveryCounts) -> DbResult<()>;
 
 /// Rows that are work once they are overdue by their column `due`. It is the name of their kind, the columns that name one (a text,
 /// and a number that is 0 where the text says all), and a further condition, if there is one.
@@ -99,15 +99,15 @@ pub(crate) fn write_overdue_query() -> String {
     format!("{} ORDER BY 4, 1, 2, 3", selects.join(" UNION ALL "))
 }
 
-fn set_all_times_back(connection: &Connection, back: ClockRollback) -> Result<usize, DbError> {
+fn set_all_times_back(db: &Connection, back: ClockRollback) -> DbResult<usize> {
     let parts = TIMED_TABLES.iter().map(|table| table.set_back);
-    parts.map(|part| part(connection, back)).sum()
+    parts.map(|part| part(db, back)).sum()
 }
 
-fn recover_rows(connection: &Connection, now: Timestamp) -> Result<RecoveryCounts, DbError> {
+fn recover_rows(db: &Connection, now: Timestamp) -> DbResult<RecoveryCounts> {
     let mut counts = RecoveryCounts::default();
     for free in TIMED_TABLES.iter().filter_map(|table| table.free) {
-        free(connection, now, &mut counts)?;
+        free(db, now, &mut counts)?;
     }
     Ok(counts)
 }
@@ -120,7 +120,7 @@ impl Embedded {
         let back = ClockRollback {
             now: self.current_time(),
         };
-        self.run_write("set_back", move |c| set_all_times_back(c, back))
+        self.run_write("set_back", move |db| set_all_times_back(db, back))
             .await
     }
 
@@ -128,7 +128,7 @@ impl Embedded {
     /// held, and marks sends that it had begun as of unknown outcome. To be called once, before any worker starts.
     pub async fn recover_after_crash(&self) -> PortResult<RecoveryCounts> {
         let now = self.current_time();
-        self.run_write("recovery", move |c| recover_rows(c, now)).await
+        self.run_write("recovery", move |db| recover_rows(db, now)).await
     }
 }
 

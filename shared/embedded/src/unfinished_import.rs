@@ -6,7 +6,7 @@ use rusqlite::Connection;
 pub(crate) const TAKING: &str = "import-begun";
 
 /// Returns `true` if the database holds a part of an export.
-pub(crate) fn has_unfinished_import(connection: &Connection) -> rusqlite::Result<bool> {
+pub(crate) fn has_unfinished_import(db: &Connection) -> rusqlite::Result<bool> {
     let sql = "SELECT 1 FROM installation WHERE name = ?1";
-    connection.prepare(sql)?.exists([TAKING])
+    db.prepare(sql)?.exists([TAKING])
 }

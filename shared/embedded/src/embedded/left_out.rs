@@ -4,7 +4,7 @@
 //! is left are older pages in the logs that SQLite writes ahead. So these are truncated a little later, all together.
 
 use crate::Embedded;
-use crate::db_error::DbError;
+use crate::db_error::{DbError, DbResult};
 use recado_ports::ports::PortResult;
 use rusqlite::Connection;
 use std::sync::atomic::Ordering;
@@ -43,12 +43,11 @@ impl Embedded {
 }
 
 /// Copies the whole log into its file and truncates it.
-fn truncate_log(connection: &Connection) -> Result<(), DbError> {
-    let usual: i64 = connection.query_row("PRAGMA busy_timeout", [], |row| row.get(0))?;
-    connection.busy_timeout(TRUNCATION_WAIT)?;
-    let busy: rusqlite::Result<bool> =
-        connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0));
-    connection.busy_timeout(Duration::from_millis(usual.unsigned_abs()))?;
+fn truncate_log(connection: &Connection) -> DbResult<()> {
+    let usual: i64 = db.query_row("PRAGMA busy_timeout", [], |row| row.get(0))?;
+    db.busy_timeout(TRUNCATION_WAIT)?;
+    let busy: rusqlite::Result<bool> = db.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0));
+    db.busy_timeout(Duration::from_millis(usual.unsigned_abs()))?;
     if busy? {
         return Err(DbError::Commit("the log is being read by others".to_owned()));
     }

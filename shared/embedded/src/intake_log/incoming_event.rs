@@ -1,4 +1,4 @@
-use crate::db_error::DbError;
+use crate::db_error::DbResult;
 use crate::queue::TenantKey;
 use crate::sql_records::read_lossy_text;
 use crate::store::{EventRow, cut_out_job};
@@ -15,7 +15,7 @@ pub(crate) struct IncomingEvent {
 }
 
 impl IncomingEvent {
-    pub(crate) fn from_job(job: &InboundJob) -> Result<Self, DbError> {
+    pub(crate) fn from_job(job: &InboundJob) -> DbResult<Self> {
         let record = EventRecord::new_pending(job.with_borrowed_payload());
         Ok(Self {
             owner: TenantKey::for_event(job),
@@ -45,9 +45,8 @@ impl IncomingEvent {
     }
 
     /// Appends the event to the intake log. Returns `false` if it is in the log already.
-    pub(crate) fn append_to_log(&self, connection: &Connection) -> Result<bool, DbError> {
-        self.record
-            .append_to_log(connection, &self.group, self.owner.as_str())
+    pub(crate) fn append_to_log(&self, db: &Connection) -> DbResult<bool> {
+        self.record.append_to_log(db, &self.group, self.owner.as_str())
     }
 
     /// Returns the event's job, as JSON.

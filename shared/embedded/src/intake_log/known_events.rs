@@ -3,7 +3,7 @@
 //! It says "certainly not" or "perhaps" (a Bloom filter). A "certainly not" that is wrong would do no harm: the mover looks at each
 //! event again, and a repeat would only be counted as new.
 
-use crate::db_error::DbError;
+use crate::db_error::DbResult;
 use crate::folder::OpenError;
 use crate::thread_priority::yield_to_acknowledgements;
 use rusqlite::Connection;
@@ -67,7 +67,7 @@ impl KnownEvents {
         Ok((known, thread))
     }
 
-    fn note_stored_events(&self, connection: &Connection) -> Result<(), DbError> {
+    fn note_stored_events(&self, connection: &Connection) -> DbResult<()> {
         let mut statement = connection.prepare("SELECT id FROM events")?;
         let mut rows = statement.query([])?;
         let mut count = 0;

@@ -4,7 +4,7 @@ use super::incoming_event::IncomingEvent;
 use super::known_events::KnownEvents;
 use crate::clock::Clock;
 use crate::database_threads::{JobSender, Urgency, lock_unpoisoned};
-use crate::db_error::DbError;
+use crate::db_error::DbResult;
 use crate::folder::OpenError;
 use crate::job::{create_job, in_savepoint};
 use crate::sql_records::execute_sql;
@@ -155,7 +155,7 @@ impl Mover {
 
     /// Moves the next events. Returns their number. If they cannot be moved together, each is moved by itself, and one that cannot
     /// be recorded is set aside: the others must not wait for it.
-    fn move_next(&self) -> Result<usize, DbError> {
+    fn move_next(&self) -> DbResult<usize> {
         let before = *self.progress.borrow();
         let events = read_events(&self.log, before)?;
         let Some(last) = events.last().map(|(seq, _)| *seq) else {
@@ -166,16 +166,16 @@ impl Mover {
         }
         let (count, events, now) = (events.len(), Arc::new(events), self.clock.now());
         let together = Arc::clone(&events);
-        let moved = self.run_move(last, move |c| {
+        let moved = self.run_move(last, move |db| {
             let mut events = together.iter();
-            events.try_for_each(|(_, event)| event.record_and_enqueue(c, now).map(drop))
+            events.try_for_each(|(_, event)| event.record_and_enqueue(db, now).map(drop))
         });
         match moved {
             Err(error) if error.is_lasting() => {
                 tracing::warn!(%error, count, "acknowledged events are recorded one by one");
-                self.run_move(last, move |c| {
+                self.run_move(last, move |db| {
                     let mut events = events.iter();
-                    events.try_for_each(|(_, event)| move_alone(c, event, now))
+                    events.try_for_each(|(_, event)| move_alone(db, event, now))
                 })?;
             }
             moved => moved?,
@@ -188,11 +188,11 @@ impl Mover {
     fn run_move(
         &self,
         last: i64,
-        mut work: impl FnMut(&Connection) -> Result<(), DbError> + Send + 'static,
-    ) -> Result<(), DbError> {
-        let work = move |c: &Connection| {
-            work(c)?;
-            note_moved(c, last)
+        mut work: impl FnMut(&Connection) -> DbResult<()> + Send + 'static,
+    ) -> DbResult<()> {
+        let work = move |db: &Connection| {
+            work(db)?;
+            note_moved(db, last)
         };
         let (job, answer) = create_job(work, vec![Arc::clone(&self.inbound)]);
         self.records.submit_job(job, Urgency::Ordinary);
@@ -201,21 +201,21 @@ impl Mover {
 
     /// Has the events up to number `last` deleted. A failure is no loss: the next time they are deleted, too.
     fn delete_moved_events(&self, last: i64) {
-        let (job, _) = create_job(move |c: &Connection| delete_moved(c, last), Vec::new());
+        let (job, _) = create_job(move |db: &Connection| delete_moved(db, last), Vec::new());
         self.log_writer.submit_job(job, Urgency::Ordinary);
     }
 }
 
 /// Records an event, or sets it aside if that will never succeed.
-fn move_alone(connection: &Connection, event: &IncomingEvent, now: Timestamp) -> Result<(), DbError> {
-    match in_savepoint(connection, |c| event.record_and_enqueue(c, now)) {
-        Err(error) if error.is_lasting() => event.set_aside(connection, now, &error),
+fn move_alone(db: &Connection, event: &IncomingEvent, now: Timestamp) -> DbResult<()> {
+    match in_savepoint(db, |db| event.record_and_enqueue(db, now)) {
+        Err(error) if error.is_lasting() => event.set_aside(db, now, &error),
         moved => moved.map(drop),
     }
 }
 
 /// Reads the next events behind number `after`.
-fn read_events(log: &Connection, after: i64) -> Result<Vec<(i64, IncomingEvent)>, DbError> {
+fn read_events(log: &Connection, after: i64) -> DbResult<Vec<(i64, IncomingEvent)>> {
     let sql = format!(
         "SELECT seq, id, due, payload, body, correlation, grp, owner FROM intake
             WHERE seq > ?1 ORDER BY seq LIMIT {MOVED_AT_ONCE}"
@@ -234,12 +234,12 @@ pub(crate) fn last_moved(database: &Connection) -> rusqlite::Result<i64> {
     Ok(found.unwrap_or(0))
 }
 
-fn note_moved(connection: &Connection, last: i64) -> Result<(), DbError> {
+fn note_moved(db: &Connection, last: i64) -> DbResult<()> {
     let sql = "INSERT OR REPLACE INTO installation (name, value) VALUES (?1, ?2)";
-    execute_sql(connection, sql, (MOVED, last.to_string())).map(drop)
+    execute_sql(db, sql, (MOVED, last.to_string())).map(drop)
 }
 
 /// Deletes the events up to number `moved`.
-pub(super) fn delete_moved(connection: &Connection, moved: i64) -> Result<(), DbError> {
-    execute_sql(connection, "DELETE FROM intake WHERE seq <= ?1", [moved]).map(drop)
+pub(super) fn delete_moved(db: &Connection, moved: i64) -> DbResult<()> {
+    execute_sql(db, "DELETE FROM intake WHERE seq <= ?1", [moved]).map(drop)
 }

@@ -2,7 +2,7 @@ use super::groups::is_fifo;
 use super::message_rows::{FifoMessage, TurnsRow, insert_fifo, insert_turn};
 use super::tenant_key::TenantKey;
 use crate::Embedded;
-use crate::db_error::DbError;
+use crate::db_error::{DbError, DbResult};
 use crate::sql_records::{
     decode_json, encode_json, execute_sql, keep_readable, read_lossy_text, to_sql_limit,
 };
@@ -36,12 +36,12 @@ pub struct DeadMessage {
 }
 
 /// Moves a message to its dead-letter queue. The caller must update the row of its group.
-pub(super) fn move_to_dead_letters(connection: &Connection, seq: i64, now: Timestamp) -> Result<(), DbError> {
+pub(super) fn move_to_dead_letters(db: &Connection, seq: i64, now: Timestamp) -> DbResult<()> {
     // The event of the message may expire before somebody reads it here.
     let sql = "UPDATE queue_messages SET dead_at = ?2, name = NULL, event = NULL, body = CASE WHEN event IS NULL THEN body
         ELSE (SELECT CASE WHEN json_valid(events.body) THEN json_extract(events.body, '$.job') ELSE events.body END
             FROM events WHERE seq = event) END WHERE seq = ?1";
-    execute_sql(connection, sql, params![seq, now.as_millisecond()])?;
+    execute_sql(db, sql, params![seq, now.as_millisecond()])?;
     Ok(())
 }
 
@@ -49,14 +49,14 @@ pub(super) fn move_to_dead_letters(connection: &Connection, seq: i64, now: Times
 const COLUMNS: &str = "seq, grp, receives, body, sent_at, dead_at, dead_letter";
 
 /// Returns the dead letter of which a message is a copy. `None`: it is none, or its dead letter cannot be read.
-pub(super) fn parse_copied_letter(row: &Row<'_>, column: usize) -> Result<Option<DeadLetter>, DbError> {
+pub(super) fn parse_copied_letter(row: &Row<'_>, column: usize) -> DbResult<Option<DeadLetter>> {
     match read_lossy_text(row, column)? {
         Some(copied) => keep_readable("queue_messages", decode_json(&copied)),
         None => Ok(None),
     }
 }
 
-fn parse_dead_message(queue: QueueName, row: &Row<'_>) -> Result<DeadMessage, DbError> {
+fn parse_dead_message(queue: QueueName, row: &Row<'_>) -> DbResult<DeadMessage> {
     Ok(DeadMessage {
         id: row.get(0)?,
         queue,
@@ -69,11 +69,11 @@ fn parse_dead_message(queue: QueueName, row: &Row<'_>) -> Result<DeadMessage, Db
     })
 }
 
-fn select_dead(connection: &Connection, queue: QueueName, most: usize) -> Result<Vec<DeadMessage>, DbError> {
+fn select_dead(db: &Connection, queue: QueueName, most: usize) -> DbResult<Vec<DeadMessage>> {
     let sql = format!(
         "SELECT {COLUMNS} FROM queue_messages WHERE queue = ?1 AND dead_at IS NOT NULL ORDER BY seq LIMIT ?2"
     );
-    let mut statement = connection.prepare_cached(&sql)?;
+    let mut statement = db.prepare_cached(&sql)?;
     let mut rows = statement.query(params![queue.as_str(), to_sql_limit(most)])?;
     let mut messages = Vec::new();
     while let Some(row) = rows.next()? {
@@ -82,14 +82,14 @@ fn select_dead(connection: &Connection, queue: QueueName, most: usize) -> Result
     Ok(messages)
 }
 
-fn take_dead_row(connection: &Connection, queue: QueueName, id: i64) -> Result<Option<DeadMessage>, DbError> {
+fn take_dead_row(db: &Connection, queue: QueueName, id: i64) -> DbResult<Option<DeadMessage>> {
     let sql =
         format!("SELECT {COLUMNS} FROM queue_messages WHERE seq = ?1 AND queue = ?2 AND dead_at IS NOT NULL");
-    let mut statement = connection.prepare_cached(&sql)?;
+    let mut statement = db.prepare_cached(&sql)?;
     let mut rows = statement.query(params![id, queue.as_str()])?;
     let Some(row) = rows.next()? else { return Ok(None) };
     let message = parse_dead_message(queue, row)?;
-    execute_sql(connection, "DELETE FROM queue_messages WHERE seq = ?1", [id])?;
+    execute_sql(db, "DELETE FROM queue_messages WHERE seq = ?1", [id])?;
     Ok(Some(message))
 }
 
@@ -104,7 +104,7 @@ pub(super) struct DeadLetterCopy {
 }
 
 impl DeadLetterCopy {
-    pub(super) fn from_letter(dead_letter: &DeadLetter, by: Option<&TokenName>) -> Result<Self, DbError> {
+    pub(super) fn from_letter(dead_letter: &DeadLetter, by: Option<&TokenName>) -> DbResult<Self> {
         let carried = dead_letter
             .build_redrive_payload(by)
             .map_err(|_| DbError::Argument("a dead letter of no message of ours"))?;
@@ -126,7 +126,7 @@ impl DeadLetterCopy {
     }
 
     /// Puts the copy into the dead-letter queue, in the place of an earlier copy of the same dead letter.
-    pub(super) fn insert_copy(&self, connection: &Connection, now: Timestamp) -> Result<(), DbError> {
+    pub(super) fn insert_copy(&self, db: &Connection, now: Timestamp) -> DbResult<()> {
         let sql = "INSERT OR REPLACE INTO queue_messages
             (queue, grp, name, visible_at, sent_at, dead_at, body, dead_letter) VALUES (?1, ?2, ?3, ?5, ?4, ?5, ?6, ?7)";
         let Self {
@@ -147,23 +147,23 @@ impl DeadLetterCopy {
             body,
             dead_letter
         ];
-        execute_sql(connection, sql, values)?;
+        execute_sql(db, sql, values)?;
         Ok(())
     }
 }
 
 /// Sends a dead message again, to the end of its group, without deduplication. `false` if there is no such message.
-fn requeue_dead(connection: &Connection, queue: QueueName, id: i64, now: Timestamp) -> Result<bool, DbError> {
-    let Some(message) = take_dead_row(connection, queue, id)? else {
+fn requeue_dead(db: &Connection, queue: QueueName, id: i64, now: Timestamp) -> DbResult<bool> {
+    let Some(message) = take_dead_row(db, queue, id)? else {
         return Ok(false);
     };
     let DeadMessage { group, body, .. } = message;
-    let owner = TenantKey::for_dead_message(connection, queue, &body)?;
+    let owner = TenantKey::for_dead_message(db, queue, &body)?;
     if let Some(group) = group {
-        insert_fifo(connection, queue, &FifoMessage { group, body, owner }, now)?;
+        insert_fifo(db, queue, &FifoMessage { group, body, owner }, now)?;
     } else {
         let turn = TurnsRow { owner, body };
-        insert_turn(connection, None, &turn, now.as_millisecond(), now)?;
+        insert_turn(db, None, &turn, now.as_millisecond(), now)?;
     }
     Ok(true)
 }
@@ -171,14 +171,14 @@ fn requeue_dead(connection: &Connection, queue: QueueName, id: i64, now: Timesta
 impl Embedded {
     /// Lists the messages in the dead-letter queue of `queue`, the oldest first, at most `max`.
     pub async fn list_dead_messages(&self, queue: QueueName, max: usize) -> PortResult<Vec<DeadMessage>> {
-        self.run_read("dead", move |c| select_dead(c, queue, max)).await
+        self.run_read("dead", move |db| select_dead(db, queue, max)).await
     }
 
     /// Moves a message from the dead-letter queue to the end of `queue`, as if it were new. `false` if the message is
     /// not there.
     pub async fn redrive_dead_message(&self, queue: QueueName, id: i64) -> PortResult<bool> {
         let now = self.current_time();
-        self.run_queue_write(queue, "redrive_dead", move |c| requeue_dead(c, queue, id, now))
+        self.run_queue_write(queue, "redrive_dead", move |db| requeue_dead(db, queue, id, now))
             .await
     }
 }

@@ -1,6 +1,6 @@
 use super::groups::is_fifo;
 use crate::Embedded;
-use crate::db_error::DbError;
+use crate::db_error::DbResult;
 use crate::intake_log::{IntakeLog, last_moved};
 use crate::sql_records::count_from_sql;
 use async_trait::async_trait;
@@ -25,11 +25,7 @@ pub struct EmbeddedQueueDepth {
     pub oldest: Option<Timestamp>,
 }
 
-fn select_depth(
-    connection: &Connection,
-    queue: QueueName,
-    now: Timestamp,
-) -> Result<EmbeddedQueueDepth, DbError> {
+fn select_depth(db: &Connection, queue: QueueName, now: Timestamp) -> DbResult<EmbeddedQueueDepth> {
     let messages = if is_fifo(queue) {
         "queue_groups AS g CROSS JOIN queue_messages AS m ON m.group_key = g.group_key WHERE g.queue = ?1 AND m.dead_at IS NULL"
     } else {
@@ -43,22 +39,20 @@ fn select_depth(
             MIN(m.sent_at)
         FROM {messages}"
     );
-    let mut depth = connection.prepare_cached(&live)?.query_row(
-        params![queue.as_str(), now.as_millisecond()],
-        |row| {
-            Ok(EmbeddedQueueDepth {
-                visible: count_from_sql(row.get(0)?),
-                in_flight: count_from_sql(row.get(1)?),
-                delayed: count_from_sql(row.get(2)?),
-                dead: 0,
-                oldest: row.get::<_, Option<i64>>(3)?.map(millis::from_unix_millis),
-            })
-        },
-    )?;
+    let mut depth =
+        db.prepare_cached(&live)?
+            .query_row(params![queue.as_str(), now.as_millisecond()], |row| {
+                Ok(EmbeddedQueueDepth {
+                    visible: count_from_sql(row.get(0)?),
+                    in_flight: count_from_sql(row.get(1)?),
+                    delayed: count_from_sql(row.get(2)?),
+                    dead: 0,
+                    oldest: row.get::<_, Option<i64>>(3)?.map(millis::from_unix_millis),
+                })
+            })?;
     let dead = "SELECT COUNT(*) FROM queue_messages WHERE queue = ?1 AND dead_at IS NOT NULL";
     depth.dead = count_from_sql(
-        connection
-            .prepare_cached(dead)?
+        db.prepare_cached(dead)?
             .query_row([queue.as_str()], |row| row.get(0))?,
     );
     Ok(depth)
@@ -72,10 +66,10 @@ impl Embedded {
             QueueName::Inbound => self.intake_log().map(IntakeLog::last_appended),
             QueueName::Turns | QueueName::Outbound => None,
         };
-        let work = move |c: &Connection| {
-            let mut depth = select_depth(c, queue, now)?;
+        let work = move |db: &Connection| {
+            let mut depth = select_depth(db, queue, now)?;
             if let Some(appended) = appended {
-                depth.visible += count_from_sql(appended - last_moved(c)?);
+                depth.visible += count_from_sql(appended - last_moved(db)?);
             }
             Ok(depth)
         };

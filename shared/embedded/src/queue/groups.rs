@@ -1,6 +1,6 @@
 //! The FIFO groups of the queues that keep an order, with one row for each group that has messages.
 
-use crate::db_error::DbError;
+use crate::db_error::DbResult;
 use crate::sql_records::execute_sql;
 use recado_domain::dead_letter::QueueName;
 use recado_domain::ids::hash_parts;
@@ -33,33 +33,21 @@ impl FromSql for GroupKey {
 }
 
 /// Updates the row of a FIFO group after any change of its messages.
-pub(super) fn update_group_row(
-    connection: &Connection,
-    queue: QueueName,
-    group: Option<GroupKey>,
-) -> Result<(), DbError> {
+pub(super) fn update_group_row(db: &Connection, queue: QueueName, group: Option<GroupKey>) -> DbResult<()> {
     let Some(group) = group else { return Ok(()) };
     // Only the oldest message is ever handed out, so no other can be in flight.
     let sql = "SELECT seq, owner, CASE WHEN receives > 0 THEN visible_at ELSE 0 END
         FROM queue_messages WHERE group_key = ?1 AND dead_at IS NULL ORDER BY seq LIMIT 1";
-    let oldest: Option<(i64, String, i64)> = connection
+    let oldest: Option<(i64, String, i64)> = db
         .prepare_cached(sql)?
         .query_row([group], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
         .optional()?;
     if let Some((head, owner, free_at)) = oldest {
         let sql = "INSERT INTO queue_groups (group_key, queue, head, owner, free_at) VALUES (?1, ?2, ?3, ?4, ?5)
             ON CONFLICT DO UPDATE SET head = excluded.head, owner = excluded.owner, free_at = excluded.free_at";
-        execute_sql(
-            connection,
-            sql,
-            params![group, queue.as_str(), head, owner, free_at],
-        )?;
+        execute_sql(db, sql, params![group, queue.as_str(), head, owner, free_at])?;
     } else {
-        execute_sql(
-            connection,
-            "DELETE FROM queue_groups WHERE group_key = ?1",
-            [group],
-        )?;
+        execute_sql(db, "DELETE FROM queue_groups WHERE group_key = ?1", [group])?;
     }
     Ok(())
 }

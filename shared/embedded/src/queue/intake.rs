@@ -3,7 +3,7 @@
 use super::dead_messages::DeadLetterCopy;
 use super::message_rows::{FifoMessage, MessageBody, append_fifo, insert_into_group};
 use crate::Embedded;
-use crate::db_error::DbError;
+use crate::db_error::{DbError, DbResult};
 use crate::intake_log::IncomingEvent;
 use crate::job::in_savepoint;
 use crate::store::{
@@ -20,18 +20,14 @@ const WHAT: &str = "record_and_enqueue_events";
 
 impl IncomingEvent {
     /// Records the event in the database, and enqueues it unless it is settled.
-    pub(crate) fn record_and_enqueue(
-        &self,
-        connection: &Connection,
-        now: Timestamp,
-    ) -> Result<RecordEventOutcome, DbError> {
+    pub(crate) fn record_and_enqueue(&self, db: &Connection, now: Timestamp) -> DbResult<RecordEventOutcome> {
         let queue = QueueName::Inbound;
-        let recorded = self.record.insert_new(connection, now)?;
+        let recorded = self.record.insert_new(db, now)?;
         match recorded {
             // Nothing can have enqueued it before: no look for its deduplication id is needed.
             RecordedEvent::New(event) => {
                 let body = MessageBody::Event(event);
-                insert_into_group(connection, queue, &self.group, &self.owner, &body, now)?;
+                insert_into_group(db, queue, &self.group, &self.owner, &body, now)?;
             }
             RecordedEvent::Pending => {
                 let message = FifoMessage {
@@ -39,7 +35,7 @@ impl IncomingEvent {
                     body: self.cut_out_job(),
                     owner: self.owner.clone(),
                 };
-                append_fifo(connection, queue, &message, self.record.id(), now)?;
+                append_fifo(db, queue, &message, self.record.id(), now)?;
             }
             RecordedEvent::Settled => {}
         }
@@ -48,13 +44,8 @@ impl IncomingEvent {
 
     /// Keeps an event that cannot be recorded: as a dead letter of its tenant, if that can be known. The event is settled, so that
     /// its repeats are only acknowledged. A repeat of a known event is dropped: its event is cared for.
-    pub(crate) fn set_aside(
-        &self,
-        connection: &Connection,
-        now: Timestamp,
-        error: &DbError,
-    ) -> Result<(), DbError> {
-        let known = select_event_state(connection, self.record.id(), now)?;
+    pub(crate) fn set_aside(&self, db: &Connection, now: Timestamp, error: &DbError) -> DbResult<()> {
+        let known = select_event_state(db, self.record.id(), now)?;
         if let Some(StoredEventState::Readable(_)) = known {
             tracing::error!(event_id = self.record.id(), %error, "the repeat of an event could not be enqueued");
             return Ok(());
@@ -65,14 +56,14 @@ impl IncomingEvent {
         let why = format!("it could not be recorded: {error}");
         let mut dead_letter =
             DeadLetter::from_unreadable_body(QueueName::Inbound, &body, now, why, correlation);
-        (dead_letter.tenant, dead_letter.instance) = select_owner(connection, &names)?;
+        (dead_letter.tenant, dead_letter.instance) = select_owner(db, &names)?;
         tracing::error!(
             dead_letter = %dead_letter.id, event_id = self.record.id(), correlation_id = %dead_letter.correlation, %error,
             "an acknowledged event could not be recorded: it is a dead letter now"
         );
-        DeadLetterCopy::from_letter(&dead_letter, None)?.insert_copy(connection, now)?;
-        put_newer_letter(connection, &dead_letter, now)?;
-        let settled = in_savepoint(connection, |c| record_given_up(c, self.record.id(), &body, now));
+        DeadLetterCopy::from_letter(&dead_letter, None)?.insert_copy(db, now)?;
+        put_newer_letter(db, &dead_letter, now)?;
+        let settled = in_savepoint(db, |db| record_given_up(db, self.record.id(), &body, now));
         // Without that record a repeat of the webhook becomes another dead letter of the same id.
         if let Err(error) = settled {
             tracing::warn!(%error, "no record says that the event was given up");
@@ -82,15 +73,12 @@ impl IncomingEvent {
 }
 
 /// Returns the tenant and the instance that the names of a job tell, as far as they are configured.
-fn select_owner(
-    connection: &Connection,
-    names: &JobNames,
-) -> Result<(Option<TenantId>, Option<InstanceId>), DbError> {
+fn select_owner(db: &Connection, names: &JobNames) -> DbResult<(Option<TenantId>, Option<InstanceId>)> {
     let (Some(provider), Some(external)) = (names.provider, &names.external) else {
         return Ok((None, None));
     };
     let name = InstanceName::External(provider, external.clone());
-    let found = select_instance(connection, &name)?;
+    let found = select_instance(db, &name)?;
     Ok(found.map(|found| (found.tenant, found.id)).unzip())
 }
 
@@ -151,10 +139,10 @@ impl Embedded {
 
     async fn record_in_database(&self, incoming: Vec<IncomingEvent>) -> PortResult<Vec<RecordEventOutcome>> {
         let now = self.current_time();
-        let work = move |c: &Connection| {
+        let work = move |db: &Connection| {
             incoming
                 .iter()
-                .map(|event| event.record_and_enqueue(c, now))
+                .map(|event| event.record_and_enqueue(db, now))
                 .collect()
         };
         self.run_acknowledged_write(Some(QueueName::Inbound), WHAT, work)
@@ -165,10 +153,10 @@ impl Embedded {
     async fn find_event_states(&self, events: &[InboundJob]) -> PortResult<Vec<Option<EventState>>> {
         let ids: Vec<EventId> = events.iter().map(|job| job.event.clone()).collect();
         let now = self.current_time();
-        let work = move |c: &Connection| {
+        let work = move |db: &Connection| {
             ids.iter()
                 .map(|id| {
-                    let known = select_event_state(c, id.as_str(), now)?;
+                    let known = select_event_state(db, id.as_str(), now)?;
                     Ok(known.map(|known| match known {
                         StoredEventState::Readable(state) => state,
                         StoredEventState::UnreadablePending => EventState::Pending,

@@ -5,7 +5,7 @@ use super::receipt::HandledMessage;
 use super::receive::delete_held;
 use super::tenant_key::TenantKey;
 use crate::Embedded;
-use crate::db_error::DbError;
+use crate::db_error::{DbError, DbResult};
 use crate::sql_records::{encode_json, millis_after};
 use crate::store::{CommitRows, InboundRows, Settlement};
 use jiff::Timestamp;
@@ -31,7 +31,7 @@ enum RecordRows {
 }
 
 impl StepRows {
-    fn from_step(records: RecordRows, jobs: &[StepJob]) -> Result<Self, DbError> {
+    fn from_step(records: RecordRows, jobs: &[StepJob]) -> DbResult<Self> {
         let (mut sends, mut turns) = (Vec::new(), Vec::new());
         for job in jobs {
             match job {
@@ -51,23 +51,18 @@ impl StepRows {
     }
 
     /// Writes the records, and the jobs if the records are written. A new job needs no look for its deduplication id.
-    fn write_all(
-        &self,
-        connection: &Connection,
-        kinds: &[Kind],
-        now: Timestamp,
-    ) -> Result<StepOutcome, DbError> {
+    fn write_all(&self, db: &Connection, kinds: &[Kind], now: Timestamp) -> DbResult<StepOutcome> {
         let outcome = match &self.records {
-            RecordRows::Inbound(rows) => rows.write_rows(connection, now)?.into(),
-            RecordRows::Reply(rows) => WriteOutcome::from(rows.write_rows(connection, kinds, now)?).into(),
-            RecordRows::Settlement(settlement) => settlement.write_settlement(connection, now)?.into(),
+            RecordRows::Inbound(rows) => rows.write_rows(db, now)?.into(),
+            RecordRows::Reply(rows) => WriteOutcome::from(rows.write_rows(db, kinds, now)?).into(),
+            RecordRows::Settlement(settlement) => settlement.write_settlement(db, now)?.into(),
         };
         if outcome == StepOutcome::Committed {
             for send in &self.sends {
-                insert_fifo(connection, QueueName::Outbound, send, now)?;
+                insert_fifo(db, QueueName::Outbound, send, now)?;
             }
             for (turn, delay) in &self.turns {
-                insert_turn(connection, None, turn, millis_after(now, *delay), now)?;
+                insert_turn(db, None, turn, millis_after(now, *delay), now)?;
             }
         }
         Ok(outcome)
@@ -102,7 +97,7 @@ impl Embedded {
         let kinds = self.known_kinds();
         let commit = async || {
             let (rows, now) = (Arc::clone(&rows), self.current_time());
-            let work = move |c: &Connection| rows.write_all(c, kinds, now);
+            let work = move |db: &Connection| rows.write_all(db, kinds, now);
             let handled = self.handled_message().filter(|_| step.acknowledges);
             self.run_acknowledging(handled, queues, what, work).await
         };
@@ -123,17 +118,17 @@ impl Embedded {
         handled: Option<&Arc<HandledMessage>>,
         queues: &[QueueName],
         what: &'static str,
-        work: impl Fn(&Connection) -> Result<StepOutcome, DbError> + Send + Sync + 'static,
+        work: impl Fn(&Connection) -> DbResult<StepOutcome> + Send + Sync + 'static,
     ) -> PortResult<StepOutcome> {
         let work = Arc::new(work);
         let run_joint = || {
             let work = Arc::clone(&work);
             let receipt = handled.map(|handled| handled.receipt().clone());
             let now = self.current_time();
-            let joint = move |c: &Connection| {
-                let outcome = work(c)?;
+            let joint = move |db: &Connection| {
+                let outcome = work(db)?;
                 if let Some(receipt) = receipt.as_ref().filter(|_| outcome == StepOutcome::Committed) {
-                    delete_held(c, receipt, now)?;
+                    delete_held(db, receipt, now)?;
                 }
                 Ok(outcome)
             };

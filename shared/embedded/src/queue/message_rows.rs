@@ -2,7 +2,7 @@
 
 use super::groups::GroupKey;
 use super::tenant_key::TenantKey;
-use crate::db_error::DbError;
+use crate::db_error::{DbError, DbResult};
 use crate::sql_records::{encode_json, execute_sql, millis_after, row_exists};
 use jiff::Timestamp;
 use recado_domain::dead_letter::QueueName;
@@ -25,36 +25,36 @@ pub(super) struct FifoMessage {
 
 /// Appends a message to a FIFO queue, unless its deduplication id is known.
 pub(super) fn append_fifo(
-    connection: &Connection,
+    db: &Connection,
     queue: QueueName,
     message: &FifoMessage,
     deduplication: &str,
     now: Timestamp,
-) -> Result<(), DbError> {
+) -> DbResult<()> {
     let FifoMessage { group, .. } = message;
     let (name, at) = (queue.as_str(), now.as_millisecond());
     let sql = "SELECT 1 FROM queue_dedup WHERE queue = ?1 AND grp = ?2 AND dedup = ?3 AND until > ?4";
-    if row_exists(connection, sql, params![name, group, deduplication, at])? {
+    if row_exists(db, sql, params![name, group, deduplication, at])? {
         return Ok(());
     }
     let sql = "INSERT OR REPLACE INTO queue_dedup (queue, grp, dedup, until) VALUES (?1, ?2, ?3, ?4)";
     execute_sql(
-        connection,
+        db,
         sql,
         params![name, group, deduplication, millis_after(now, DEDUPLICATION)],
     )?;
-    insert_fifo(connection, queue, message, now)
+    insert_fifo(db, queue, message, now)
 }
 
 /// Appends a message to a FIFO queue, whatever its deduplication id.
 pub(super) fn insert_fifo(
-    connection: &Connection,
+    db: &Connection,
     queue: QueueName,
     message: &FifoMessage,
     now: Timestamp,
-) -> Result<(), DbError> {
+) -> DbResult<()> {
     insert_into_group(
-        connection,
+        db,
         queue,
         &message.group,
         &message.owner,
@@ -72,13 +72,13 @@ pub(super) enum MessageBody<'a> {
 
 /// Appends a message to its group.
 pub(super) fn insert_into_group(
-    connection: &Connection,
+    db: &Connection,
     queue: QueueName,
     group: &str,
     owner: &TenantKey,
     body: &MessageBody<'_>,
     now: Timestamp,
-) -> Result<(), DbError> {
+) -> DbResult<()> {
     let (text, event) = match *body {
         MessageBody::Text(text) => (text, None),
         MessageBody::Event(event) => ("", Some(event)),
@@ -91,15 +91,15 @@ pub(super) fn insert_into_group(
     let sql = "INSERT INTO queue_messages (queue, grp, group_key, owner, visible_at, sent_at, body, event)
         VALUES (?1, ?2, ?3, ?4, ?5, ?5, ?6, ?7)";
     execute_sql(
-        connection,
+        db,
         sql,
         params![name, group, key, owner.as_str(), at, text, event],
     )?;
     // A group that has messages keeps its row: the new message is not its oldest one.
     let sql = "INSERT INTO queue_groups (group_key, queue, head, owner, free_at) VALUES (?1, ?2, ?3, ?4, 0)
         ON CONFLICT DO NOTHING";
-    let head = connection.last_insert_rowid();
-    execute_sql(connection, sql, params![key, name, head, owner.as_str()])?;
+    let head = db.last_insert_rowid();
+    execute_sql(db, sql, params![key, name, head, owner.as_str()])?;
     Ok(())
 }
 
@@ -111,7 +111,7 @@ pub(super) struct TurnsRow {
 }
 
 impl TurnsRow {
-    pub(super) fn from_job(job: &TurnsJob, delay: Duration) -> Result<Self, DbError> {
+    pub(super) fn from_job(job: &TurnsJob, delay: Duration) -> DbResult<Self> {
         if delay > DELAY_MAX {
             return Err(DbError::Argument("a message is delayed by at most 15 minutes"));
         }
@@ -125,19 +125,19 @@ impl TurnsRow {
 /// Puts a job on `turns`, visible from `visible_at` on (in milliseconds). If a job of the same `name` is still
 /// waiting, nothing is added.
 pub(super) fn insert_turn(
-    connection: &Connection,
+    db: &Connection,
     name: Option<&str>,
     turn: &TurnsRow,
     visible_at: i64,
     now: Timestamp,
-) -> Result<(), DbError> {
+) -> DbResult<()> {
     let TurnsRow { owner, body } = turn;
     let queue = QueueName::Turns;
     let sql = "INSERT INTO queue_messages (queue, name, owner, visible_at, sent_at, body)
         VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT DO NOTHING";
     let (queue, now) = (queue.as_str(), now.as_millisecond());
     execute_sql(
-        connection,
+        db,
         sql,
         params![queue, name, owner.as_str(), visible_at, now, body],
     )?;

@@ -7,7 +7,7 @@ use super::round_robin::{
 };
 use super::tenant_key::TenantKey;
 use crate::Embedded;
-use crate::db_error::DbError;
+use crate::db_error::DbResult;
 use crate::sql_records::{execute_sql, millis_after};
 use crate::store::cut_out_job;
 use jiff::Timestamp;
@@ -57,13 +57,13 @@ impl HandedMessage {
 /// Hands a message out. If it was handed out too often, moves it to the dead-letter queue instead and returns `None`. A message
 /// whose event is applied is deleted.
 fn hand_out_message(
-    connection: &Connection,
+    db: &Connection,
     queue: QueueName,
     owner: &TenantKey,
     candidate: ReceivableMessage,
     now: Timestamp,
     visible_at: i64,
-) -> Result<Option<HandedMessage>, DbError> {
+) -> DbResult<Option<HandedMessage>> {
     let ReceivableMessage {
         seq,
         group,
@@ -75,17 +75,17 @@ fn hand_out_message(
     } = candidate;
     let Some(body) = body else {
         // Another message of the event was processed before.
-        execute_sql(connection, "DELETE FROM queue_messages WHERE seq = ?1", [seq])?;
+        execute_sql(db, "DELETE FROM queue_messages WHERE seq = ?1", [seq])?;
         return Ok(None);
     };
     if receives >= VisibilityTimeouts::RECEIVES_MAX {
-        move_to_dead_letters(connection, seq, now)?;
+        move_to_dead_letters(db, seq, now)?;
         return Ok(None);
     }
     let receives = receives + 1;
     // The name is free from now on: a worker that finds the turn not due yet may schedule it under the same name.
     let sql = "UPDATE queue_messages SET receives = ?2, visible_at = ?3, name = NULL WHERE seq = ?1";
-    execute_sql(connection, sql, params![seq, receives, visible_at])?;
+    execute_sql(db, sql, params![seq, receives, visible_at])?;
     let receipt = Receipt {
         queue,
         seq,
@@ -110,23 +110,21 @@ fn hand_out_message(
 
 /// Receives messages for as many workers as `room` allows, the tenants in turn.
 fn receive_rows(
-    connection: &Connection,
+    db: &Connection,
     queue: QueueName,
     mut room: FairShare,
     rounds: &RoundRobin,
     now: Timestamp,
     visible_at: i64,
-) -> Result<Vec<HandedMessage>, DbError> {
+) -> DbResult<Vec<HandedMessage>> {
     // A message that is handed out here must be hidden at least from the rest of this receive.
     let visible_at = visible_at.max(now.as_millisecond() + 1);
     if is_fifo(queue) {
-        release_due_groups(connection, queue, now)?;
+        release_due_groups(db, queue, now)?;
     }
     let last = rounds.last_served(queue);
     let free = room.free_workers();
-    let first_round = select_round(connection, queue, last.as_ref(), free, now, |owner| {
-        room.may_start(owner)
-    })?;
+    let first_round = select_round(db, queue, last.as_ref(), free, now, |owner| room.may_start(owner))?;
     // Nobody else writes meanwhile: an owner who has nothing more now, or may start nothing more, is not asked again.
     let mut owners = VecDeque::from(first_round);
     let mut received: Vec<HandedMessage> = Vec::new();
@@ -134,18 +132,18 @@ fn receive_rows(
         if !room.may_start(&owner) {
             continue;
         }
-        let Some(candidate) = oldest_receivable(connection, queue, &owner, now)? else {
+        let Some(candidate) = oldest_receivable(db, queue, &owner, now)? else {
             continue;
         };
         // A message that goes to the dead-letter queue counts as well: one receive must never work through a long
         // backlog of them.
         room.start_work(&owner);
         let group = candidate.group_key;
-        if let Some(handed) = hand_out_message(connection, queue, &owner, candidate, now, visible_at)? {
-            hold_group(connection, group, visible_at)?;
+        if let Some(handed) = hand_out_message(db, queue, &owner, candidate, now, visible_at)? {
+            hold_group(db, group, visible_at)?;
             received.push(handed);
         } else {
-            update_group_row(connection, queue, group)?;
+            update_group_row(db, queue, group)?;
         }
         rounds.set_last_served(queue, owner.clone());
         owners.push_back(owner);
@@ -154,10 +152,10 @@ fn receive_rows(
 }
 
 /// Holds a group back while its oldest message is in flight.
-fn hold_group(connection: &Connection, group: Option<GroupKey>, until: i64) -> Result<(), DbError> {
+fn hold_group(db: &Connection, group: Option<GroupKey>, until: i64) -> DbResult<()> {
     let Some(group) = group else { return Ok(()) };
     let sql = "UPDATE queue_groups SET free_at = ?2 WHERE group_key = ?1";
-    execute_sql(connection, sql, params![group, until]).map(drop)
+    execute_sql(db, sql, params![group, until]).map(drop)
 }
 
 /// The condition for the message that a receipt holds: ?1 is its number, ?2 its queue and ?3 the number of its receive. A receipt
@@ -166,38 +164,24 @@ const IS_HELD: &str =
     "seq = ?1 AND queue = ?2 AND receives = ?3 AND dead_at IS NULL AND (?4 IS NULL OR visible_at > ?4)";
 
 /// Changes the message that `receipt` holds by `sql`. Returns whether the receipt was valid.
-fn change_held(
-    connection: &Connection,
-    receipt: &Receipt,
-    sql: &str,
-    params: impl Params,
-) -> Result<bool, DbError> {
-    if execute_sql(connection, sql, params)? == 0 {
+fn change_held(db: &Connection, receipt: &Receipt, sql: &str, params: impl Params) -> DbResult<bool> {
+    if execute_sql(db, sql, params)? == 0 {
         return Ok(false);
     }
-    update_group_row(connection, receipt.queue, receipt.group)?;
+    update_group_row(db, receipt.queue, receipt.group)?;
     Ok(true)
 }
 
-pub(super) fn delete_held(
-    connection: &Connection,
-    receipt: &Receipt,
-    now: Timestamp,
-) -> Result<bool, DbError> {
+pub(super) fn delete_held(db: &Connection, receipt: &Receipt, now: Timestamp) -> DbResult<bool> {
     let sql = format!("DELETE FROM queue_messages WHERE {IS_HELD}");
     // On a FIFO queue a receipt ends with its visibility time, even if nobody received the message again: another
     // worker may have the next message of the group already.
     let in_flight = is_fifo(receipt.queue).then(|| now.as_millisecond());
     let values = params![receipt.seq, receipt.queue.as_str(), receipt.receive, in_flight];
-    change_held(connection, receipt, &sql, values)
+    change_held(db, receipt, &sql, values)
 }
 
-fn postpone_held(
-    connection: &Connection,
-    receipt: &Receipt,
-    now: Timestamp,
-    visible_at: i64,
-) -> Result<bool, DbError> {
+fn postpone_held(db: &Connection, receipt: &Receipt, now: Timestamp, visible_at: i64) -> DbResult<bool> {
     let sql = format!("UPDATE queue_messages SET visible_at = ?5 WHERE {IS_HELD}");
     let in_flight = now.as_millisecond();
     let values = params![
@@ -207,10 +191,10 @@ fn postpone_held(
         in_flight,
         visible_at
     ];
-    change_held(connection, receipt, &sql, values)
+    change_held(db, receipt, &sql, values)
 }
 
-fn select_next_visible(connection: &Connection, queue: QueueName) -> Result<Option<i64>, DbError> {
+fn select_next_visible(db: &Connection, queue: QueueName) -> DbResult<Option<i64>> {
     let sql = if is_fifo(queue) {
         "SELECT CASE
             WHEN EXISTS (SELECT 1 FROM queue_groups WHERE queue = ?1 AND free_at = 0) THEN 0
@@ -218,7 +202,7 @@ fn select_next_visible(connection: &Connection, queue: QueueName) -> Result<Opti
     } else {
         "SELECT MIN(visible_at) FROM queue_messages WHERE queue = ?1 AND dead_at IS NULL AND grp IS NULL"
     };
-    Ok(connection
+    Ok(db
         .prepare_cached(sql)?
         .query_row([queue.as_str()], |row| row.get(0))?)
 }
@@ -247,7 +231,7 @@ impl Embedded {
         let receive = async || {
             let (now, rounds, room) = (self.current_time(), self.round_robin(), room.clone());
             let hidden = millis_after(now, visibility);
-            let work = move |c: &Connection| receive_rows(c, queue, room.clone(), &rounds, now, hidden);
+            let work = move |db: &Connection| receive_rows(db, queue, room.clone(), &rounds, now, hidden);
             let handed = self.run_write(WHAT, work).await?;
             let taken = handed.into_iter().map(HandedMessage::into_dequeued_message);
             Ok::<Vec<DequeuedMessage>, PortError>(taken.collect())
@@ -265,7 +249,7 @@ impl Embedded {
     pub async fn delete_received(&self, receipt: &Receipt) -> PortResult<bool> {
         self.write_despite_refusals(|| {
             let (queue, receipt, now) = (receipt.queue, receipt.clone(), self.current_time());
-            self.run_queue_write(queue, "delete", move |c| delete_held(c, &receipt, now))
+            self.run_queue_write(queue, "delete", move |db| delete_held(db, &receipt, now))
         })
         .await
     }
@@ -275,7 +259,7 @@ impl Embedded {
     pub async fn change_visibility(&self, receipt: &Receipt, after: Duration) -> PortResult<bool> {
         self.write_despite_refusals(|| {
             let (queue, receipt, now) = (receipt.queue, receipt.clone(), self.current_time());
-            let work = move |c: &Connection| postpone_held(c, &receipt, now, millis_after(now, after));
+            let work = move |db: &Connection| postpone_held(db, &receipt, now, millis_after(now, after));
             self.run_queue_write(queue, "change_visibility", work)
         })
         .await
@@ -286,7 +270,7 @@ impl Embedded {
     pub async fn next_visible_at(&self, queue: QueueName) -> PortResult<Option<Timestamp>> {
         let now = self.current_time();
         let next = self
-            .run_lookup("next_visible", move |c| select_next_visible(c, queue))
+            .run_lookup("next_visible", move |db| select_next_visible(db, queue))
             .await?;
         Ok(next.map(|next| millis::from_unix_millis(next).max(now)))
     }

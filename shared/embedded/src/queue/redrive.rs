@@ -2,7 +2,7 @@ use super::dead_messages::{DeadLetterCopy, parse_copied_letter};
 use super::message_rows::{FifoMessage, TurnsRow, append_fifo, insert_turn};
 use super::tenant_key::TenantKey;
 use crate::Embedded;
-use crate::db_error::DbError;
+use crate::db_error::{DbError, DbResult};
 use crate::sql_records::{execute_sql, millis_after, read_lossy_text};
 use async_trait::async_trait;
 use jiff::Timestamp;
@@ -19,15 +19,11 @@ const RECEIVE_MAX: i64 = 10;
 /// Time for which a received dead message is hidden.
 const HIDDEN_TIME: Duration = Duration::from_secs(5);
 
-fn receive_dead_rows(
-    connection: &Connection,
-    queue: QueueName,
-    now: Timestamp,
-) -> Result<Vec<DeadQueueMessage>, DbError> {
+fn receive_dead_rows(db: &Connection, queue: QueueName, now: Timestamp) -> DbResult<Vec<DeadQueueMessage>> {
     let sql =
         "SELECT seq, body, CASE WHEN dead_letter IS NULL THEN sent_at ELSE dead_at END, dead_letter FROM queue_messages
         WHERE queue = ?1 AND dead_at IS NOT NULL AND visible_at <= ?2 ORDER BY seq LIMIT ?3";
-    let mut statement = connection.prepare_cached(sql)?;
+    let mut statement = db.prepare_cached(sql)?;
     let mut rows = statement.query(params![queue.as_str(), now.as_millisecond(), RECEIVE_MAX])?;
     let mut found = Vec::new();
     while let Some(row) = rows.next()? {
@@ -45,38 +41,34 @@ fn receive_dead_rows(
     }
     for copy in &found {
         let sql = "UPDATE queue_messages SET visible_at = ?2 WHERE seq = CAST(?1 AS INTEGER)";
-        execute_sql(
-            connection,
-            sql,
-            params![copy.receipt, millis_after(now, HIDDEN_TIME)],
-        )?;
+        execute_sql(db, sql, params![copy.receipt, millis_after(now, HIDDEN_TIME)])?;
     }
     Ok(found)
 }
 
 /// Appends the copy of a dead letter to its own queue, to be processed again.
 fn append_redrive(
-    connection: &Connection,
+    db: &Connection,
     copy: &DeadLetterCopy,
     deduplication: &str,
     now: Timestamp,
-) -> Result<(), DbError> {
+) -> DbResult<()> {
     let (queue, body) = (copy.queue, copy.body.clone());
-    let owner = TenantKey::for_dead_message(connection, queue, &body)?;
+    let owner = TenantKey::for_dead_message(db, queue, &body)?;
     if let Some(group) = copy.group.clone() {
         let message = FifoMessage { group, body, owner };
-        return append_fifo(connection, queue, &message, deduplication, now);
+        return append_fifo(db, queue, &message, deduplication, now);
     }
     let turn = TurnsRow { owner, body };
-    insert_turn(connection, None, &turn, now.as_millisecond(), now)
+    insert_turn(db, None, &turn, now.as_millisecond(), now)
 }
 
-fn delete_dead_row(connection: &Connection, queue: QueueName, receipt: &str) -> Result<(), DbError> {
+fn delete_dead_row(db: &Connection, queue: QueueName, receipt: &str) -> DbResult<()> {
     let sql = "DELETE FROM queue_messages WHERE seq = ?1 AND queue = ?2 AND dead_at IS NOT NULL";
     let seq: i64 = receipt
         .parse()
         .map_err(|_| DbError::Argument("not a receipt of a dead message"))?;
-    execute_sql(connection, sql, params![seq, queue.as_str()])?;
+    execute_sql(db, sql, params![seq, queue.as_str()])?;
     Ok(())
 }
 
@@ -84,13 +76,13 @@ fn delete_dead_row(connection: &Connection, queue: QueueName, receipt: &str) -> 
 impl DeadLetterQueues for Embedded {
     async fn receive_dead_messages(&self, queue: QueueName) -> PortResult<Vec<DeadQueueMessage>> {
         let now = self.current_time();
-        self.run_write("receive_dead", move |c| receive_dead_rows(c, queue, now))
+        self.run_write("receive_dead", move |db| receive_dead_rows(db, queue, now))
             .await
     }
 
     async fn remove_dead_message(&self, copy: &DeadQueueMessage) -> PortResult<()> {
         let (queue, receipt) = (copy.queue, copy.receipt.clone());
-        self.run_write("remove_dead", move |c| delete_dead_row(c, queue, &receipt))
+        self.run_write("remove_dead", move |db| delete_dead_row(db, queue, &receipt))
             .await
     }
 
@@ -104,8 +96,8 @@ impl DeadLetterQueues for Embedded {
         let copy = DeadLetterCopy::from_letter(dead_letter, Some(by))
             .map_err(|fault| fault.into_port_error(WHAT))?;
         let (deduplication, now) = (deduplication.to_owned(), self.current_time());
-        self.run_queue_write(dead_letter.queue, WHAT, move |c| {
-            append_redrive(c, &copy, &deduplication, now)
+        self.run_queue_write(dead_letter.queue, WHAT, move |db| {
+            append_redrive(db, &copy, &deduplication, now)
         })
         .await
     }

@@ -8,7 +8,7 @@
 use super::groups::{GroupKey, is_fifo};
 use super::tenant_key::TenantKey;
 use crate::database_threads::lock_unpoisoned;
-use crate::db_error::DbError;
+use crate::db_error::DbResult;
 use crate::sql_records::{execute_sql, read_lossy_text};
 use jiff::Timestamp;
 use recado_domain::dead_letter::QueueName;
@@ -45,23 +45,19 @@ pub(super) struct ReceivableMessage {
 }
 
 /// Marks the groups as free whose waiting time is over.
-pub(super) fn release_due_groups(
-    connection: &Connection,
-    queue: QueueName,
-    now: Timestamp,
-) -> Result<(), DbError> {
+pub(super) fn release_due_groups(db: &Connection, queue: QueueName, now: Timestamp) -> DbResult<()> {
     let sql = "UPDATE queue_groups SET free_at = 0 WHERE queue = ?1 AND free_at > 0 AND free_at <= ?2";
-    execute_sql(connection, sql, params![queue.as_str(), now.as_millisecond()])?;
+    execute_sql(db, sql, params![queue.as_str(), now.as_millisecond()])?;
     Ok(())
 }
 
 /// Returns the oldest message of `owner` that may be handed out.
 pub(super) fn oldest_receivable(
-    connection: &Connection,
+    db: &Connection,
     queue: QueueName,
     owner: &TenantKey,
     now: Timestamp,
-) -> Result<Option<ReceivableMessage>, DbError> {
+) -> DbResult<Option<ReceivableMessage>> {
     let sql = if is_fifo(queue) {
         "SELECT m.seq, m.grp, m.group_key, m.receives, m.sent_at, CASE WHEN m.event IS NULL THEN m.body ELSE
                 (SELECT e.body FROM events AS e WHERE e.seq = m.event AND e.expires IS NULL) END, m.event IS NOT NULL
@@ -84,19 +80,16 @@ pub(super) fn oldest_receivable(
             is_event_record: row.get(6)?,
         })
     };
-    Ok(connection
-        .prepare_cached(sql)?
-        .query_row(values, row)
-        .optional()?)
+    Ok(db.prepare_cached(sql)?.query_row(values, row).optional()?)
 }
 
 /// Returns the first tenant by name behind `after` that has messages, and whether one of them may be received now.
 fn next_tenant(
-    connection: &Connection,
+    db: &Connection,
     queue: QueueName,
     after: Option<&TenantKey>,
     now: Timestamp,
-) -> Result<Option<(TenantKey, bool)>, DbError> {
+) -> DbResult<Option<(TenantKey, bool)>> {
     let behind = if after.is_some() { ">" } else { ">=" };
     let sql = if is_fifo(queue) {
         format!(
@@ -113,26 +106,23 @@ fn next_tenant(
     let after = after.map_or("", TenantKey::as_str);
     let values = params![queue.as_str(), after, now.as_millisecond()];
     let row = |row: &rusqlite::Row<'_>| Ok((TenantKey::from_column(row.get(0)?), row.get(1)?));
-    Ok(connection
-        .prepare_cached(&sql)?
-        .query_row(values, row)
-        .optional()?)
+    Ok(db.prepare_cached(&sql)?.query_row(values, row).optional()?)
 }
 
 /// Selects at most `most` tenants that have a receivable message and that `admits` accepts: first those behind `last`
 /// by name, then the others.
 pub(super) fn select_round(
-    connection: &Connection,
+    db: &Connection,
     queue: QueueName,
     last: Option<&TenantKey>,
     most: usize,
     now: Timestamp,
     admits: impl Fn(&TenantKey) -> bool,
-) -> Result<Vec<TenantKey>, DbError> {
+) -> DbResult<Vec<TenantKey>> {
     let mut owners = Vec::new();
     let (mut at, mut again) = (last.cloned(), false);
     while owners.len() < most {
-        let next = next_tenant(connection, queue, at.as_ref(), now)?;
+        let next = next_tenant(db, queue, at.as_ref(), now)?;
         match next {
             Some((owner, _)) if again && Some(&owner) > last => break,
             Some((owner, ready)) => {

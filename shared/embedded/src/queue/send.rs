@@ -5,7 +5,7 @@ use super::groups::{GroupKey, update_group_row};
 use super::message_rows::{FifoMessage, TurnsRow, append_fifo, insert_turn};
 use super::tenant_key::TenantKey;
 use crate::Embedded;
-use crate::db_error::DbError;
+use crate::db_error::{DbError, DbResult};
 use crate::sql_records::{decode_json, encode_json, execute_sql, millis_after};
 use async_trait::async_trait;
 use futures::future::BoxFuture;
@@ -21,7 +21,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 /// Builds the queue message of an event.
-fn event_fifo_message(job: &InboundJob) -> Result<FifoMessage, DbError> {
+fn event_fifo_message(job: &InboundJob) -> DbResult<FifoMessage> {
     Ok(FifoMessage {
         group: job.group.clone(),
         body: encode_json(job)?,
@@ -39,10 +39,10 @@ impl Queues for Embedded {
             .collect::<Result<_, _>>()
             .map_err(|fault: DbError| fault.into_port_error(WHAT))?;
         let now = self.current_time();
-        let work = move |c: &Connection| {
+        let work = move |db: &Connection| {
             messages
                 .iter()
-                .try_for_each(|(message, id)| append_fifo(c, QueueName::Inbound, message, id, now))
+                .try_for_each(|(message, id)| append_fifo(db, QueueName::Inbound, message, id, now))
         };
         self.run_queue_write(QueueName::Inbound, WHAT, work).await
     }
@@ -55,7 +55,7 @@ impl Queues for Embedded {
         const WHAT: &str = "send_turn";
         let turn = TurnsRow::from_job(job, delay).map_err(|fault| fault.into_port_error(WHAT))?;
         let now = self.current_time();
-        let work = move |c: &Connection| insert_turn(c, None, &turn, millis_after(now, delay), now);
+        let work = move |db: &Connection| insert_turn(db, None, &turn, millis_after(now, delay), now);
         self.run_queue_write(QueueName::Turns, WHAT, work).await
     }
 
@@ -64,20 +64,20 @@ impl Queues for Embedded {
         let turn = TurnsRow::from_job(job, Duration::ZERO).map_err(|fault| fault.into_port_error(WHAT))?;
         let name = format!("{}#{}", job.schedule_key(), at.as_second().div_euclid(60));
         let now = self.current_time();
-        let work = move |c: &Connection| insert_turn(c, Some(&name), &turn, at.as_millisecond(), now);
+        let work = move |db: &Connection| insert_turn(db, Some(&name), &turn, at.as_millisecond(), now);
         self.run_queue_write(QueueName::Turns, WHAT, work).await
     }
 
     async fn enqueue_outbound(&self, entries: &[OutboundEntry]) -> PortResult<()> {
         let (entries, now) = (entries.to_vec(), self.current_time());
-        self.run_queue_write(QueueName::Outbound, "enqueue_outbound", move |c| {
+        self.run_queue_write(QueueName::Outbound, "enqueue_outbound", move |db| {
             for OutboundEntry { job, deduplication } in &entries {
                 let message = FifoMessage {
                     group: job.queue_group().to_owned(),
                     body: encode_json(job)?,
-                    owner: TenantKey::for_outbound(c, job)?,
+                    owner: TenantKey::for_outbound(db, job)?,
                 };
-                append_fifo(c, QueueName::Outbound, &message, deduplication, now)?;
+                append_fifo(db, QueueName::Outbound, &message, deduplication, now)?;
             }
             Ok(())
         })
@@ -89,7 +89,7 @@ impl Queues for Embedded {
         let copy =
             DeadLetterCopy::from_letter(dead_letter, None).map_err(|fault| fault.into_port_error(WHAT))?;
         let now = self.current_time();
-        self.run_write(WHAT, move |c| copy.insert_copy(c, now)).await
+        self.run_write(WHAT, move |db| copy.insert_copy(db, now)).await
     }
 
     async fn put_payload(&self, key: &str, payload: &Value) -> PortResult<()> {
@@ -128,18 +128,18 @@ impl Queues for Embedded {
     async fn delete_inbound(&self, groups: &BTreeSet<String>) -> PortResult<()> {
         self.wait_for_intake("delete_inbound").await?;
         let groups = groups.clone();
-        let work = move |c: &Connection| groups.iter().try_for_each(|group| delete_group(c, group));
+        let work = move |db: &Connection| groups.iter().try_for_each(|group| delete_group(db, group));
         self.run_write("delete_inbound", work).await
     }
 }
 
 /// Deletes all messages of a group of `inbound`, those in its dead-letter queue too.
-fn delete_group(connection: &Connection, group: &str) -> Result<(), DbError> {
+fn delete_group(db: &Connection, group: &str) -> DbResult<()> {
     let inbound = QueueName::Inbound;
     let key = GroupKey::from_group_name(inbound, group);
     let live = "DELETE FROM queue_messages WHERE group_key = ?1 AND dead_at IS NULL AND grp = ?2";
-    execute_sql(connection, live, params![key, group])?;
+    execute_sql(db, live, params![key, group])?;
     let dead = "DELETE FROM queue_messages WHERE queue = ?1 AND dead_at IS NOT NULL AND grp = ?2";
-    execute_sql(connection, dead, params![inbound.as_str(), group])?;
-    update_group_row(connection, inbound, Some(key))
+    execute_sql(db, dead, params![inbound.as_str(), group])?;
+    update_group_row(db, inbound, Some(key))
 }

@@ -1,4 +1,4 @@
-use crate::db_error::DbError;
+use crate::db_error::DbResult;
 use recado_domain::dead_letter::{QueueName, QueuedJob};
 use recado_domain::event::InboundJob;
 use recado_domain::ids::{ConversationId, InstanceId, TenantId};
@@ -37,32 +37,28 @@ impl TenantKey {
     }
 
     /// Determines the tenant key of a job of `outbound`. A send job names only its conversation.
-    pub(super) fn for_outbound(connection: &Connection, job: &OutboundJob) -> Result<Self, DbError> {
+    pub(super) fn for_outbound(db: &Connection, job: &OutboundJob) -> DbResult<Self> {
         match job {
-            OutboundJob::Send(job) => select_instance(connection, &job.conversation),
+            OutboundJob::Send(job) => select_instance(db, &job.conversation),
             OutboundJob::Email(job) => Ok(Self::for_tenant(&job.tenant)),
         }
     }
 
     /// Determines the tenant key of the message `body`, which comes from the dead-letter queue of `queue`.
-    pub(super) fn for_dead_message(
-        connection: &Connection,
-        queue: QueueName,
-        body: &str,
-    ) -> Result<Self, DbError> {
+    pub(super) fn for_dead_message(db: &Connection, queue: QueueName, body: &str) -> DbResult<Self> {
         match QueuedJob::parse(queue, body) {
             Ok(QueuedJob::Inbound(job)) => Ok(Self::for_event(&job)),
             Ok(QueuedJob::Turns(message)) => Ok(Self::for_tenant(message.job.tenant())),
-            Ok(QueuedJob::Outbound(job)) => Self::for_outbound(connection, &job),
+            Ok(QueuedJob::Outbound(job)) => Self::for_outbound(db, &job),
             Err(_) => Ok(Self::default()),
         }
     }
 }
 
 /// Looks up the instance of a conversation.
-fn select_instance(connection: &Connection, conversation: &ConversationId) -> Result<TenantKey, DbError> {
+fn select_instance(db: &Connection, conversation: &ConversationId) -> DbResult<TenantKey> {
     let sql = "SELECT instance FROM conversations WHERE id = ?1";
-    let found = connection
+    let found = db
         .prepare_cached(sql)?
         .query_row([conversation.to_string()], |row| row.get(0))
         .optional()?;

@@ -1,5 +1,5 @@
 use super::groups::{GroupKey, update_group_row};
-use crate::db_error::DbError;
+use crate::db_error::DbResult;
 use crate::sql_records::{execute_sql, to_sql_limit};
 use recado_domain::config::Instance;
 use recado_domain::dead_letter::QueueName;
@@ -18,16 +18,16 @@ const SELECT: &str = "SELECT seq, group_key FROM queue_messages WHERE queue = ?1
 /// Deletes the tenant's messages of all queues and their dead-letter queues, at most `limit` of each tenant key. Returns
 /// how many.
 pub(crate) fn delete_tenant_messages(
-    connection: &Connection,
+    db: &Connection,
     tenant: &TenantId,
     instances: &[Instance],
     limit: usize,
-) -> Result<usize, DbError> {
+) -> DbResult<usize> {
     let mut deleted = 0;
     for queue in QueueName::ALL {
         for owner in list_owners(queue, tenant, instances) {
             let mut found: Vec<(i64, Option<GroupKey>)> = Vec::new();
-            let mut statement = connection.prepare_cached(SELECT)?;
+            let mut statement = db.prepare_cached(SELECT)?;
             let mut rows = statement.query(params![
                 queue.as_str(),
                 owner,
@@ -38,8 +38,8 @@ pub(crate) fn delete_tenant_messages(
                 found.push((row.get(0)?, row.get(1)?));
             }
             for (seq, group) in &found {
-                execute_sql(connection, "DELETE FROM queue_messages WHERE seq = ?1", [seq])?;
-                update_group_row(connection, queue, *group)?;
+                execute_sql(db, "DELETE FROM queue_messages WHERE seq = ?1", [seq])?;
+                update_group_row(db, queue, *group)?;
             }
             deleted += found.len();
         }

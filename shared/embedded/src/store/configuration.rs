@@ -1,6 +1,6 @@
 use super::table::select_item;
 use crate::Embedded;
-use crate::db_error::DbError;
+use crate::db_error::DbResult;
 use jiff::Timestamp;
 use recado_domain::config::{Instance, InstanceConfig};
 use recado_ports::ports::{InstanceName, PortResult};
@@ -11,9 +11,9 @@ use rusqlite::Connection;
 use std::sync::Arc;
 
 /// Returns the entry of an instance; `None` also if it cannot be read.
-pub(crate) fn select_instance(c: &Connection, name: &InstanceName) -> Result<Option<Instance>, DbError> {
+pub(crate) fn select_instance(db: &Connection, name: &InstanceName) -> DbResult<Option<Instance>> {
     // An entry does not expire, so any time will do.
-    let found = select_item(c, &name.build_key(), Timestamp::UNIX_EPOCH)?;
+    let found = select_item(db, &name.build_key(), Timestamp::UNIX_EPOCH)?;
     Ok(found.and_then(|item| keep_readable(Instance::from_body(&item.body))))
 }
 

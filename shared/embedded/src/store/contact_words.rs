@@ -1,6 +1,6 @@
 //! The index of contacts' names and numbers. A conversation comes into it with the words of its next message.
 
-use crate::db_error::DbError;
+use crate::db_error::DbResult;
 use crate::sql_records::{decode_column, execute_sql};
 use recado_domain::conversation::Conversation;
 use recado_domain::ids::{ConversationId, TenantId};
@@ -40,45 +40,45 @@ pub(super) fn make_tenant_word(tenant: &TenantId) -> String {
 
 /// Writes the words of the contact of a stored conversation in place of those that the index has.
 pub(super) fn replace_contact_words(
-    connection: &Connection,
+    db: &Connection,
     (id, tenant): (&str, &TenantId),
     words: &str,
-) -> Result<(), DbError> {
-    let mut statement = connection.prepare_cached("SELECT seq FROM conversations WHERE id = ?1")?;
+) -> DbResult<()> {
+    let mut statement = db.prepare_cached("SELECT seq FROM conversations WHERE id = ?1")?;
     match statement.query_row([id], |row| row.get(0)).optional()? {
-        Some(seq) => write_words(connection, seq, tenant, words),
+        Some(seq) => write_words(db, seq, tenant, words),
         None => Ok(()),
     }
 }
 
 /// Writes the words of the contact of a conversation, unless the index has them.
-pub(super) fn index_contact_words(connection: &Connection, id: &ConversationId) -> Result<(), DbError> {
-    let mut statement = connection.prepare_cached("SELECT seq, body FROM conversations WHERE id = ?1")?;
+pub(super) fn index_contact_words(db: &Connection, id: &ConversationId) -> DbResult<()> {
+    let mut statement = db.prepare_cached("SELECT seq, body FROM conversations WHERE id = ?1")?;
     let mut rows = statement.query([id.to_string()])?;
     let Some(row) = rows.next()? else {
         return Ok(());
     };
     let conversation: Conversation = decode_column(row, 1)?;
     let words = render_contact_words(&conversation);
-    write_words(connection, row.get(0)?, &conversation.tenant, &words)
+    write_words(db, row.get(0)?, &conversation.tenant, &words)
 }
 
 /// Writes the words of the contact of the conversation `seq`, unless the index has them.
 ///
 /// Each statement is as simple as it can be: of one that needs a savepoint, such as an `INSERT` that selects, SQLite writes the
 /// whole index out before it.
-fn write_words(connection: &Connection, seq: i64, tenant: &TenantId, words: &str) -> Result<(), DbError> {
-    let mut statement = connection.prepare_cached("SELECT words FROM contact_words WHERE rowid = ?1")?;
+fn write_words(db: &Connection, seq: i64, tenant: &TenantId, words: &str) -> DbResult<()> {
+    let mut statement = db.prepare_cached("SELECT words FROM contact_words WHERE rowid = ?1")?;
     let known: Option<String> = statement.query_row([seq], |row| row.get(0)).optional()?;
     if known.as_deref().unwrap_or_default() == words {
         return Ok(());
     }
     if known.is_some() {
-        execute_sql(connection, "DELETE FROM contact_words WHERE rowid = ?1", [seq])?;
+        execute_sql(db, "DELETE FROM contact_words WHERE rowid = ?1", [seq])?;
     }
     if !words.is_empty() {
         let sql = "INSERT INTO contact_words (rowid, words, tenant) VALUES (?1, ?2, ?3)";
-        execute_sql(connection, sql, params![seq, words, make_tenant_word(tenant)])?;
+        execute_sql(db, sql, params![seq, words, make_tenant_word(tenant)])?;
     }
     Ok(())
 }

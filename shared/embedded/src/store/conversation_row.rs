@@ -2,7 +2,7 @@
 
 use super::contact_words::{render_contact_words, replace_contact_words};
 use super::published_events::insert_published_events;
-use crate::db_error::DbError;
+use crate::db_error::DbResult;
 use crate::sql_records::{decode_column, encode_json, execute_sql, to_sql_integer};
 use jiff::Timestamp;
 use recado_domain::conversation::{Conversation, ConversationLabel, ConversationMode, ConversationStatus};
@@ -63,7 +63,7 @@ pub(crate) struct ConversationRow {
 }
 
 impl ConversationRow {
-    pub(crate) fn from_conversation(conversation: &Conversation) -> Result<Self, DbError> {
+    pub(crate) fn from_conversation(conversation: &Conversation) -> DbResult<Self> {
         Ok(Self {
             id: conversation.id.to_string(),
             thread: conversation.id.thread_id().as_str().to_owned(),
@@ -87,24 +87,21 @@ impl ConversationRow {
 
     /// Reads the stored row. `None`: it is not the one that this row was made from, whose `rev` is one lower; or there is none, and
     /// this `rev` is not 1.
-    pub(super) fn check_stored(
-        &self,
-        connection: &Connection,
-    ) -> Result<Option<ConversationRowChange<'_>>, DbError> {
-        let stored = self.select_stored(connection)?;
+    pub(super) fn check_stored(&self, db: &Connection) -> DbResult<Option<ConversationRowChange<'_>>> {
+        let stored = self.select_stored(db)?;
         let rev = stored.as_ref().map_or(0, |stored| stored.rev);
         let follows = self.rev >= 1 && rev == self.rev - 1;
         Ok(follows.then_some(ConversationRowChange { row: self, stored }))
     }
 
     /// Inserts or replaces the row whatever is stored, and publishes what that tells.
-    pub(crate) fn write_row(&self, connection: &Connection, now: Timestamp) -> Result<(), DbError> {
-        let stored = self.select_stored(connection)?;
-        ConversationRowChange { row: self, stored }.write_row(connection, now)
+    pub(crate) fn write_row(&self, db: &Connection, now: Timestamp) -> DbResult<()> {
+        let stored = self.select_stored(db)?;
+        ConversationRowChange { row: self, stored }.write_row(db, now)
     }
 
     /// Writes the columns by which the conversation lies at its place in lists.
-    fn update_place_columns(&self, connection: &Connection) -> Result<(), DbError> {
+    fn update_place_columns(&self, db: &Connection) -> DbResult<()> {
         let sql =
             "UPDATE conversations SET thread = ?2, number = ?3, instance = ?4, tenant = ?5, last_at = ?6,
                 kept_since = ?7 WHERE id = ?1";
@@ -117,25 +114,25 @@ impl ConversationRow {
             self.last_at,
             self.kept_since
         ];
-        execute_sql(connection, sql, values).map(drop)
+        execute_sql(db, sql, values).map(drop)
     }
 
     /// Writes the rows by which lists find the conversation by its labels.
-    fn replace_label_rows(&self, connection: &Connection) -> Result<(), DbError> {
+    fn replace_label_rows(&self, db: &Connection) -> DbResult<()> {
         let sql = "DELETE FROM conversation_labels WHERE conversation = ?1";
-        execute_sql(connection, sql, [&self.id])?;
+        execute_sql(db, sql, [&self.id])?;
         for label in &self.labels {
             let sql = "INSERT INTO conversation_labels (label, conversation) VALUES (?1, ?2)";
-            execute_sql(connection, sql, params![label.as_str(), self.id])?;
+            execute_sql(db, sql, params![label.as_str(), self.id])?;
         }
         Ok(())
     }
 
     /// Reads what the stored row tells; `None` if there is no row yet.
-    fn select_stored(&self, connection: &Connection) -> Result<Option<StoredRow>, DbError> {
+    fn select_stored(&self, db: &Connection) -> DbResult<Option<StoredRow>> {
         let sql = "SELECT last_at, kept_since, tenant, instance, thread, number, body, rev FROM conversations
             WHERE id = ?1";
-        let mut statement = connection.prepare_cached(sql)?;
+        let mut statement = db.prepare_cached(sql)?;
         let mut rows = statement.query([&self.id])?;
         let Some(row) = rows.next()? else {
             return Ok(None);
@@ -160,7 +157,7 @@ impl ConversationRow {
             && row.get::<_, u32>(5)? == self.number)
     }
 
-    fn update_state_columns(&self, connection: &Connection) -> Result<(), DbError> {
+    fn update_state_columns(&self, db: &Connection) -> DbResult<()> {
         let sql = "UPDATE conversations SET mode = ?2, status = ?3, epoch = ?4, rev = ?5, due = ?6, person_since = ?7, body = ?8
             WHERE id = ?1";
         let values = params![
@@ -173,11 +170,11 @@ impl ConversationRow {
             self.person_since,
             self.body
         ];
-        execute_sql(connection, sql, values)?;
+        execute_sql(db, sql, values)?;
         Ok(())
     }
 
-    fn insert_new_row(&self, connection: &Connection) -> Result<(), DbError> {
+    fn insert_new_row(&self, db: &Connection) -> DbResult<()> {
         let sql = "INSERT INTO conversations
             (id, thread, number, instance, mode, status, epoch, rev, last_at, due, tenant, kept_since, person_since,
                 body)
@@ -198,7 +195,7 @@ impl ConversationRow {
             self.person_since,
             self.body
         ];
-        execute_sql(connection, sql, values)?;
+        execute_sql(db, sql, values)?;
         Ok(())
     }
 }
@@ -214,23 +211,23 @@ impl ConversationRowChange<'_> {
     ///
     /// An `UPDATE` writes each index of which it names a column, whatever the value. So the columns of the lists are named only if
     /// they change: the most changes of a conversation are those of its turn.
-    pub(super) fn write_row(&self, connection: &Connection, now: Timestamp) -> Result<(), DbError> {
+    pub(super) fn write_row(&self, db: &Connection, now: Timestamp) -> DbResult<()> {
         let (row, stored) = (self.row, self.stored.as_ref());
         let known = stored.map(|stored| &stored.facts);
-        insert_published_events(connection, &derive_conversation_events(known, &row.facts, now))?;
+        insert_published_events(db, &derive_conversation_events(known, &row.facts, now))?;
         if stored.map_or(!row.labels.is_empty(), |stored| stored.labels != row.labels) {
-            row.replace_label_rows(connection)?;
+            row.replace_label_rows(db)?;
         }
         if stored.is_some_and(|stored| stored.contact_words != row.contact_words) {
-            replace_contact_words(connection, (&row.id, &row.tenant), &row.contact_words)?;
+            replace_contact_words(db, (&row.id, &row.tenant), &row.contact_words)?;
         }
         match stored {
-            None => row.insert_new_row(connection),
+            None => row.insert_new_row(db),
             Some(stored) => {
                 if !stored.is_in_same_place {
-                    row.update_place_columns(connection)?;
+                    row.update_place_columns(db)?;
                 }
-                row.update_state_columns(connection)
+                row.update_state_columns(db)
             }
         }
     }

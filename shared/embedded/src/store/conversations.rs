@@ -5,7 +5,7 @@ use super::messages::{MessageRow, select_message};
 use super::table::{find_refused, make_writes, write_items};
 use super::usage::add_usage_to_sum;
 use crate::Embedded;
-use crate::db_error::DbError;
+use crate::db_error::{DbError, DbResult};
 use crate::sql_records::{
     FoundRecords, NewestFirstQuery, count_from_sql, make_page, query_all, query_found, query_one,
     to_sql_integer, to_sql_limit,
@@ -26,13 +26,9 @@ use recado_ports::table::{Kind, Write, WriteResult};
 use rusqlite::{Connection, OptionalExtension, params};
 
 /// Returns whether the conversation is in the mode `ai` and in this epoch.
-pub(super) fn is_agents_epoch(
-    connection: &Connection,
-    id: &ConversationId,
-    epoch: u64,
-) -> Result<bool, DbError> {
+pub(super) fn is_agents_epoch(db: &Connection, id: &ConversationId, epoch: u64) -> DbResult<bool> {
     let sql = "SELECT mode, epoch FROM conversations WHERE id = ?1";
-    let found: Option<(String, i64)> = connection
+    let found: Option<(String, i64)> = db
         .prepare_cached(sql)?
         .query_row([id.to_string()], |row| Ok((row.get(0)?, row.get(1)?)))
         .optional()?;
@@ -41,25 +37,22 @@ pub(super) fn is_agents_epoch(
     }))
 }
 
-fn select_conversation(
-    connection: &Connection,
-    id: &ConversationId,
-) -> Result<Option<Conversation>, DbError> {
+fn select_conversation(db: &Connection, id: &ConversationId) -> DbResult<Option<Conversation>> {
     query_one(
-        connection,
+        db,
         "SELECT body FROM conversations WHERE id = ?1",
         [id.to_string()],
     )
 }
 
-fn select_latest(connection: &Connection, thread: &ThreadId) -> Result<Option<Conversation>, DbError> {
+fn select_latest(db: &Connection, thread: &ThreadId) -> DbResult<Option<Conversation>> {
     let sql = "SELECT body FROM conversations WHERE thread = ?1 ORDER BY number DESC LIMIT 1";
-    query_one(connection, sql, [thread.as_str()])
+    query_one(db, sql, [thread.as_str()])
 }
 
 /// Returns whether the conversation is as it was drafted.
-fn is_as_drafted(connection: &Connection, guard: &EffectGuard) -> Result<bool, DbError> {
-    let found = select_conversation(connection, &guard.conversation)?;
+fn is_as_drafted(db: &Connection, guard: &EffectGuard) -> DbResult<bool> {
+    let found = select_conversation(db, &guard.conversation)?;
     Ok(found.is_some_and(|found| {
         found.mode == ConversationMode::Ai
             && found.epoch == guard.epoch
@@ -70,70 +63,58 @@ fn is_as_drafted(connection: &Connection, guard: &EffectGuard) -> Result<bool, D
 
 /// Returns the newest messages before the ordinal `before`, the newest first.
 fn select_newest_messages(
-    connection: &Connection,
+    db: &Connection,
     id: &ConversationId,
     before: i64,
     most: usize,
-) -> Result<FoundRecords<Message>, DbError> {
+) -> DbResult<FoundRecords<Message>> {
     let sql =
         "SELECT body FROM messages WHERE conversation = ?1 AND ordinal < ?2 ORDER BY ordinal DESC LIMIT ?3";
-    query_found(
-        connection,
-        sql,
-        params![id.to_string(), before, to_sql_limit(most)],
-    )
+    query_found(db, sql, params![id.to_string(), before, to_sql_limit(most)])
 }
 
 fn select_with_history(
-    connection: &Connection,
+    db: &Connection,
     id: &ConversationId,
     most: usize,
-) -> Result<Option<(Conversation, Vec<Message>)>, DbError> {
-    let Some(conversation) = select_conversation(connection, id)? else {
+) -> DbResult<Option<(Conversation, Vec<Message>)>> {
+    let Some(conversation) = select_conversation(db, id)? else {
         return Ok(None);
     };
-    let mut messages = select_newest_messages(connection, id, i64::MAX, most)?.records;
+    let mut messages = select_newest_messages(db, id, i64::MAX, most)?.records;
     messages.retain(|message| message.ordinal >= conversation.kept.kept_from);
     messages.reverse();
     Ok(Some((conversation, messages)))
 }
 
 fn select_messages_after(
-    connection: &Connection,
+    db: &Connection,
     id: &ConversationId,
     after: Ordinal,
     most: usize,
-) -> Result<Vec<Message>, DbError> {
+) -> DbResult<Vec<Message>> {
     let sql = "SELECT body FROM messages WHERE conversation = ?1 AND ordinal > ?2 ORDER BY ordinal LIMIT ?3";
     query_all(
-        connection,
+        db,
         sql,
         params![id.to_string(), to_sql_integer(after.0), to_sql_limit(most)],
     )
 }
 
-fn select_message_page(
-    connection: &Connection,
-    id: &ConversationId,
-    page: &PageRequest,
-) -> Result<Page<Message>, DbError> {
+fn select_message_page(db: &Connection, id: &ConversationId, page: &PageRequest) -> DbResult<Page<Message>> {
     let before = match &page.cursor {
         Some(cursor) => cursor.parse().map_err(|_| DbError::Cursor)?,
         None => i64::MAX,
     };
-    let items = select_newest_messages(connection, id, before, page.limit.saturating_add(1))?;
+    let items = select_newest_messages(db, id, before, page.limit.saturating_add(1))?;
     Ok(make_page(items, page.limit, |last| last.ordinal.to_string()))
 }
 
-pub(super) fn update_row(
-    connection: &Connection,
-    row: &ConversationRow,
-    now: Timestamp,
-) -> Result<WriteOutcome, DbError> {
-    let Some(change) = row.check_stored(connection)? else {
+pub(super) fn update_row(db: &Connection, row: &ConversationRow, now: Timestamp) -> DbResult<WriteOutcome> {
+    let Some(change) = row.check_stored(db)? else {
         return Ok(WriteOutcome::Conflict);
     };
-    change.write_row(connection, now)?;
+    change.write_row(db, now)?;
     Ok(WriteOutcome::Written)
 }
 
@@ -152,7 +133,7 @@ impl CommitRows {
         conversation: &Conversation,
         messages: &[Message],
         beside: &[Write],
-    ) -> Result<Self, DbError> {
+    ) -> DbResult<Self> {
         Ok(Self {
             conversation: ConversationRow::from_conversation(conversation)?,
             messages: messages
@@ -168,30 +149,30 @@ impl CommitRows {
     /// client that repeats its request meets both.
     pub(crate) fn write_rows(
         &self,
-        connection: &Connection,
+        db: &Connection,
         kinds: &[Kind],
         now: Timestamp,
-    ) -> Result<CommitOutcome, DbError> {
-        let refused = find_refused(connection, &self.beside, now)?;
+    ) -> DbResult<CommitOutcome> {
+        let refused = find_refused(db, &self.beside, now)?;
         if !refused.is_empty() {
             return Ok(CommitOutcome::Refused(refused));
         }
-        let Some(conversation) = self.conversation.check_stored(connection)? else {
+        let Some(conversation) = self.conversation.check_stored(db)? else {
             return Ok(CommitOutcome::Conflict);
         };
-        let messages = self.messages.iter().map(|message| message.check_new(connection));
+        let messages = self.messages.iter().map(|message| message.check_new(db));
         let messages: Option<Vec<_>> = messages.collect::<Result<_, _>>()?;
         let Some(messages) = messages else {
             return Ok(CommitOutcome::Conflict);
         };
-        conversation.write_row(connection, now)?;
+        conversation.write_row(db, now)?;
         for message in &messages {
-            message.write_row(connection, now)?;
+            message.write_row(db, now)?;
         }
         for sum in &self.usage {
-            add_usage_to_sum(connection, sum)?;
+            add_usage_to_sum(db, sum)?;
         }
-        make_writes(connection, &self.beside, kinds, now)?;
+        make_writes(db, &self.beside, kinds, now)?;
         Ok(CommitOutcome::Committed)
     }
 }
@@ -200,13 +181,13 @@ impl CommitRows {
 impl Conversations for Embedded {
     async fn find_latest_conversation(&self, thread: &ThreadId) -> PortResult<Option<Conversation>> {
         let thread = thread.clone();
-        self.run_lookup("latest", move |c| select_latest(c, &thread))
+        self.run_lookup("latest", move |db| select_latest(db, &thread))
             .await
     }
 
     async fn find_conversation(&self, id: &ConversationId) -> PortResult<Option<Conversation>> {
         let id = id.clone();
-        self.run_lookup("conversation", move |c| select_conversation(c, &id))
+        self.run_lookup("conversation", move |db| select_conversation(db, &id))
             .await
     }
 
@@ -216,7 +197,7 @@ impl Conversations for Embedded {
         limit: usize,
     ) -> PortResult<Option<(Conversation, Vec<Message>)>> {
         let id = id.clone();
-        self.run_lookup("with_history", move |c| select_with_history(c, &id, limit))
+        self.run_lookup("with_history", move |db| select_with_history(db, &id, limit))
             .await
     }
 
@@ -227,8 +208,8 @@ impl Conversations for Embedded {
         limit: usize,
     ) -> PortResult<Vec<Message>> {
         let id = id.clone();
-        self.run_lookup("messages_after", move |c| {
-            select_messages_after(c, &id, after, limit)
+        self.run_lookup("messages_after", move |db| {
+            select_messages_after(db, &id, after, limit)
         })
         .await
     }
@@ -246,10 +227,10 @@ impl Conversations for Embedded {
         let row =
             ConversationRow::from_conversation(conversation).map_err(|fault| fault.into_port_error(what))?;
         let (used, now) = (used.to_vec(), self.current_time());
-        self.run_write(what, move |c| {
-            let written = update_row(c, &row, now)?;
+        self.run_write(what, move |db| {
+            let written = update_row(db, &row, now)?;
             if written == WriteOutcome::Written {
-                used.iter().try_for_each(|sum| add_usage_to_sum(c, sum))?;
+                used.iter().try_for_each(|sum| add_usage_to_sum(db, sum))?;
             }
             Ok(written)
         })
@@ -266,17 +247,17 @@ impl Conversations for Embedded {
         let rows = CommitRows::from_messages(conversation, messages, beside);
         let rows = rows.map_err(|fault| fault.into_port_error(WHAT))?;
         let (kinds, now) = (self.known_kinds(), self.current_time());
-        self.run_write(WHAT, move |c| rows.write_rows(c, kinds, now))
+        self.run_write(WHAT, move |db| rows.write_rows(db, kinds, now))
             .await
     }
 
     async fn write_guarded(&self, guard: &EffectGuard, writes: &[Write]) -> PortResult<Option<WriteResult>> {
         let (guard, writes) = (guard.clone(), writes.to_vec());
         let (kinds, now) = (self.known_kinds(), self.current_time());
-        self.run_write("write_guarded", move |c| {
-            let is_drafted = is_as_drafted(c, &guard)?;
+        self.run_write("write_guarded", move |db| {
+            let is_drafted = is_as_drafted(db, &guard)?;
             is_drafted
-                .then(|| write_items(c, &writes, kinds, now))
+                .then(|| write_items(db, &writes, kinds, now))
                 .transpose()
         })
         .await
@@ -294,9 +275,9 @@ impl Conversations for Embedded {
         let is_search = by_text.is_some() || by_contact.is_some();
         let unlisted = filter.unlisted.then_some(UNLISTED);
         let seen = (!filter.unlisted).then_some(UNLISTED);
-        let work = move |c: &Connection| {
+        let work = move |db: &Connection| {
             // Read first: what is indexed meanwhile is not promised.
-            let searched_until = is_search.then(|| select_covered_time(c, now)).transpose()?;
+            let searched_until = is_search.then(|| select_covered_time(db, now)).transpose()?;
             let found: Page<Conversation> = NewestFirstQuery::for_table("conversations", "last_at", &page)?
                 .where_equal("tenant", filter.tenant.as_ref().map(TenantId::as_str))
                 .where_equal("instance", filter.instance.as_ref().map(InstanceId::as_str))
@@ -307,7 +288,7 @@ impl Conversations for Embedded {
                 .where_id_in(IDS_BY_LABEL, filter.label.as_ref().map(ConversationLabel::as_str))
                 .where_id_in(IDS_BY_WORDS, by_text.as_deref())
                 .where_id_in(IDS_BY_CONTACT, by_contact.as_deref())
-                .fetch_page(c)?;
+                .fetch_page(db)?;
             Ok::<_, DbError>(ConversationPage {
                 searched_until,
                 ..ConversationPage::from(found)
@@ -318,7 +299,7 @@ impl Conversations for Embedded {
 
     async fn list_messages(&self, id: &ConversationId, page: &PageRequest) -> PortResult<Page<Message>> {
         let (id, page) = (id.clone(), page.clone());
-        self.run_read("messages", move |c| select_message_page(c, &id, &page))
+        self.run_read("messages", move |db| select_message_page(db, &id, &page))
             .await
     }
 
@@ -327,7 +308,7 @@ impl Conversations for Embedded {
         let Ok((conversation, ordinal)) = id.conversation_and_ordinal() else {
             return Ok(None);
         };
-        self.run_lookup("message", move |c| select_message(c, &conversation, ordinal))
+        self.run_lookup("message", move |db| select_message(db, &conversation, ordinal))
             .await
     }
 

@@ -1,6 +1,6 @@
 use super::published_events::{insert_published_events, select_message_owner};
 use super::usage::add_usage_to_sum;
-use crate::db_error::DbError;
+use crate::db_error::DbResult;
 use crate::sql_records::{decode_json, encode_json, execute_sql};
 use jiff::Timestamp;
 use recado_domain::delivery::{Delivery, DeliveryKey, StatusUpdate};
@@ -24,13 +24,9 @@ struct FoundDelivery {
     record: Option<Delivery>,
 }
 
-fn select_row(
-    connection: &Connection,
-    key: &DeliveryKey,
-    now: Timestamp,
-) -> Result<Option<FoundDelivery>, DbError> {
+fn select_row(db: &Connection, key: &DeliveryKey, now: Timestamp) -> DbResult<Option<FoundDelivery>> {
     let sql = "SELECT body, expires FROM deliveries WHERE key = ?1 AND expires > ?2";
-    let row = connection
+    let row = db
         .prepare_cached(sql)?
         .query_row(params![key.as_str(), now.as_millisecond()], |row| {
             Ok((row.get::<_, String>(0)?, row.get(1)?))
@@ -51,18 +47,14 @@ fn select_row(
 
 /// Returns the record that a key names, unless it has expired. A key that leads to a record which is no longer there names an
 /// empty one.
-fn find_record(
-    connection: &Connection,
-    key: &DeliveryKey,
-    now: Timestamp,
-) -> Result<Option<FoundDelivery>, DbError> {
-    let Some(found) = select_row(connection, key, now)? else {
+fn find_record(db: &Connection, key: &DeliveryKey, now: Timestamp) -> DbResult<Option<FoundDelivery>> {
+    let Some(found) = select_row(db, key, now)? else {
         return Ok(None);
     };
     let Some(target) = found.record.as_ref().and_then(|record| record.same_as.as_ref()) else {
         return Ok(Some(found));
     };
-    Ok(Some(select_row(connection, target, now)?.unwrap_or_else(|| {
+    Ok(Some(select_row(db, target, now)?.unwrap_or_else(|| {
         FoundDelivery {
             key: target.clone(),
             expires: found.expires,
@@ -73,32 +65,32 @@ fn find_record(
 
 /// Returns what is known of a delivery, unless it has expired.
 pub(super) fn select_delivery_or_erased(
-    connection: &Connection,
+    db: &Connection,
     key: &DeliveryKey,
     now: Timestamp,
-) -> Result<Option<Delivery>, DbError> {
-    let found = find_record(connection, key, now)?;
+) -> DbResult<Option<Delivery>> {
+    let found = find_record(db, key, now)?;
     let found = found.map(|found| found.record.unwrap_or_else(Delivery::of_erased_message));
     Ok(found.filter(|record| *record != Delivery::default()))
 }
 
 /// Returns what is known of a delivery, unless it has expired or was erased.
 pub(super) fn select_delivery(
-    connection: &Connection,
+    db: &Connection,
     key: &DeliveryKey,
     now: Timestamp,
-) -> Result<Option<Delivery>, DbError> {
-    let found = select_delivery_or_erased(connection, key, now)?;
+) -> DbResult<Option<Delivery>> {
+    let found = select_delivery_or_erased(db, key, now)?;
     Ok(found.filter(|record| !record.erased))
 }
 
 fn upsert_delivery(
-    connection: &Connection,
+    db: &Connection,
     key: &DeliveryKey,
     delivery: &Delivery,
     expires: i64,
     link: Option<&DeliveryLink>,
-) -> Result<(), DbError> {
+) -> DbResult<()> {
     // A status is the acknowledgement.
     let sql = "INSERT INTO deliveries (key, expires, body, ack_owner, ack_since, ack_due)
         VALUES (?1, ?2, ?3, ?4, ?5, ?6)
@@ -115,12 +107,12 @@ fn upsert_delivery(
         awaited.map(|awaited| awaited.accepted_at.as_millisecond()),
         awaited.map(|awaited| awaited.due.as_millisecond()),
     ];
-    execute_sql(connection, sql, values)?;
+    execute_sql(db, sql, values)?;
     Ok(())
 }
 
 /// Writes the delivery of another store in place of the one under its key.
-pub(super) fn upsert_moved_delivery(connection: &Connection, moved: &MovedDelivery) -> Result<(), DbError> {
+pub(super) fn upsert_moved_delivery(db: &Connection, moved: &MovedDelivery) -> DbResult<()> {
     let sql = "INSERT OR REPLACE INTO deliveries (key, expires, body, ack_owner, ack_since, ack_due)
         VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
     let body = match &moved.record {
@@ -136,33 +128,28 @@ pub(super) fn upsert_moved_delivery(connection: &Connection, moved: &MovedDelive
         awaited.map(|awaited| awaited.accepted_at.as_millisecond()),
         awaited.map(|awaited| awaited.due.as_millisecond()),
     ];
-    execute_sql(connection, sql, values).map(drop)
+    execute_sql(db, sql, values).map(drop)
 }
 
 /// Publishes what the new record of a delivery tells. Nothing is told before it is known whose message it is.
-fn publish_delivery(
-    connection: &Connection,
-    old: Option<&Delivery>,
-    new: &Delivery,
-    now: Timestamp,
-) -> Result<(), DbError> {
+fn publish_delivery(db: &Connection, old: Option<&Delivery>, new: &Delivery, now: Timestamp) -> DbResult<()> {
     let Some(message) = new.message.as_ref().filter(|_| new.status.is_some()) else {
         return Ok(());
     };
-    let Some(owner) = select_message_owner(connection, message)? else {
+    let Some(owner) = select_message_owner(db, message)? else {
         return Ok(());
     };
-    insert_published_events(connection, &derive_delivery_events(old, new, &owner, now))
+    insert_published_events(db, &derive_delivery_events(old, new, &owner, now))
 }
 
 pub(super) fn apply_status(
-    connection: &Connection,
+    db: &Connection,
     update: &StatusUpdate,
     expires: Timestamp,
     now: Timestamp,
     charge: Option<&UsageSum>,
-) -> Result<(), DbError> {
-    let found = find_record(connection, &update.key, now)?;
+) -> DbResult<()> {
+    let found = find_record(db, &update.key, now)?;
     let (key, expires, known) = match found {
         None => (update.key.clone(), expires.as_millisecond(), None),
         Some(FoundDelivery { record: None, .. }) => return Ok(()),
@@ -174,27 +161,23 @@ pub(super) fn apply_status(
     }
     if let Some(charge) = charge.filter(|_| !delivery.charged) {
         delivery.charged = true;
-        add_usage_to_sum(connection, charge)?;
+        add_usage_to_sum(db, charge)?;
     }
-    publish_delivery(connection, known.as_ref(), &delivery, now)?;
-    upsert_delivery(connection, &key, &delivery, expires, None)
+    publish_delivery(db, known.as_ref(), &delivery, now)?;
+    upsert_delivery(db, &key, &delivery, expires, None)
 }
 
-pub(super) fn change_delivery(
-    connection: &Connection,
-    key: &DeliveryKey,
-    change: DeliveryChange,
-) -> Result<(), DbError> {
+pub(super) fn change_delivery(db: &Connection, key: &DeliveryKey, change: DeliveryChange) -> DbResult<()> {
     let changed = match change {
         DeliveryChange::StopAwaiting => {
             let sql =
                 "UPDATE deliveries SET ack_owner = NULL, ack_since = NULL, ack_due = NULL WHERE key = ?1";
-            execute_sql(connection, sql, [key.as_str()])
+            execute_sql(db, sql, [key.as_str()])
         }
         DeliveryChange::Erase { expires } => {
             let sql = "INSERT OR REPLACE INTO deliveries (key, expires, body) VALUES (?1, ?2, ?3)";
             let values = params![key.as_str(), expires.as_millisecond(), ERASED_DELIVERY];
-            execute_sql(connection, sql, values)
+            execute_sql(db, sql, values)
         }
     };
     changed.map(drop)
@@ -203,13 +186,13 @@ pub(super) fn change_delivery(
 /// Links a delivery to its message. A status that came first is kept, also under the key of the provider's id, which leads to
 /// the record from then on.
 pub(super) fn link_message(
-    connection: &Connection,
+    db: &Connection,
     link: &DeliveryLink,
     message: &MessageId,
     now: Timestamp,
-) -> Result<(), DbError> {
+) -> DbResult<()> {
     let expires = link.expires.as_millisecond();
-    let known = select_delivery(connection, &link.key, now)?.unwrap_or_default();
+    let known = select_delivery(db, &link.key, now)?.unwrap_or_default();
     let mut delivery = Delivery {
         message: Some(message.clone()),
         provider_message_id: link
@@ -219,13 +202,13 @@ pub(super) fn link_message(
         ..known.clone()
     };
     if let Some(provider_key) = &link.provider_key {
-        let told = select_row(connection, provider_key, now)?.and_then(|found| found.record);
+        let told = select_row(db, provider_key, now)?.and_then(|found| found.record);
         if let Some(told) = told.filter(|told| told.same_as.is_none()) {
             delivery.merge_record(&told);
         }
         let leading = Delivery::leading_to(&link.key);
-        upsert_delivery(connection, provider_key, &leading, expires, None)?;
+        upsert_delivery(db, provider_key, &leading, expires, None)?;
     }
-    publish_delivery(connection, Some(&known), &delivery, now)?;
-    upsert_delivery(connection, &link.key, &delivery, expires, Some(link))
+    publish_delivery(db, Some(&known), &delivery, now)?;
+    upsert_delivery(db, &link.key, &delivery, expires, Some(link))
 }

@@ -1,7 +1,7 @@
 use super::published_events::delete_old_events;
 use super::table::{PARTITION_NAME, delete_expired_items};
 use crate::Embedded;
-use crate::db_error::DbError;
+use crate::db_error::DbResult;
 use crate::payloads::payload_file_name;
 use crate::sql_records::{execute_sql, row_exists, to_sql_limit};
 use jiff::Timestamp;
@@ -46,17 +46,13 @@ pub struct SweepCounts {
 }
 
 fn delete_expired_rows(
-    connection: &Connection,
+    db: &Connection,
     kinds: &[Kind],
     now: Timestamp,
     events_before: Timestamp,
-) -> Result<SweepCounts, DbError> {
+) -> DbResult<SweepCounts> {
     let before = |at: Timestamp, sql: &str| {
-        execute_sql(
-            connection,
-            sql,
-            params![at.as_millisecond(), to_sql_limit(SWEEP_MAX)],
-        )
+        execute_sql(db, sql, params![at.as_millisecond(), to_sql_limit(SWEEP_MAX)])
     };
     // The rows of `table` whose `time` is over, found by the columns `key`.
     let delete = |table: &str, key: &str, time: &str| {
@@ -67,8 +63,8 @@ fn delete_expired_rows(
         events: delete("events", "id", "expires")?,
         deliveries: delete("deliveries", "key", "expires")?,
         usage: delete("usage", "tenant, day, agent, model, country", "expires")?,
-        records: delete_expired_items(connection, kinds, now, SWEEP_MAX)?,
-        published_events: delete_old_events(connection, events_before, SWEEP_MAX)?,
+        records: delete_expired_items(db, kinds, now, SWEEP_MAX)?,
+        published_events: delete_old_events(db, events_before, SWEEP_MAX)?,
         deduplications: delete("queue_dedup", "queue, grp, dedup", "until")?,
         notes: before(
             millis::add_duration(now, -InFlightSend::RETENTION),
@@ -86,7 +82,7 @@ fn delete_expired_rows(
 
 /// Returns the files of the uploads that messages will still send: open messages, dead ones that can be redriven, and
 /// scheduled ones.
-fn select_needed_uploads(connection: &Connection) -> Result<BTreeSet<String>, DbError> {
+fn select_needed_uploads(db: &Connection) -> DbResult<BTreeSet<String>> {
     const NAMED: &str = "SELECT CASE WHEN json_valid(body) THEN json_extract(body, '$.instance') END, CASE WHEN json_valid(body) THEN json_extract(body, '$.content.source') END FROM";
     const UPLOAD: &str =
         "CASE WHEN json_valid(body) THEN json_extract(body, '$.content.source') END LIKE 'upload:%'";
@@ -102,7 +98,7 @@ fn select_needed_uploads(connection: &Connection) -> Result<BTreeSet<String>, Db
     );
     let mut files = BTreeSet::new();
     for sql in [open, scheduled, dead] {
-        let mut named = connection.prepare_cached(&sql)?;
+        let mut named = db.prepare_cached(&sql)?;
         let mut rows = named.query([])?;
         while let Some(row) = rows.next()? {
             let (instance, source): (String, String) = (row.get(0)?, row.get(1)?);
@@ -118,24 +114,24 @@ impl Embedded {
     pub async fn delete_expired(&self, now: Timestamp) -> PortResult<SweepCounts> {
         let (kinds, events_before) = (self.known_kinds(), self.events_kept_since(now));
         let swept = self
-            .run_write("sweep", move |c| {
-                delete_expired_rows(c, kinds, now, events_before)
+            .run_write("sweep", move |db| {
+                delete_expired_rows(db, kinds, now, events_before)
             })
             .await?;
         self.wait_for_intake("sweep").await?;
         let payloads = self.payload_store();
         let of_event =
-            |c: &Connection, name: &str| row_exists(c, "SELECT 1 FROM events WHERE payload = ?1", [name]);
+            |db: &Connection, name: &str| row_exists(db, "SELECT 1 FROM events WHERE payload = ?1", [name]);
         let removed = self
-            .run_read("sweep", move |c| {
+            .run_read("sweep", move |db| {
                 let mut uploads = None;
                 payloads.delete_unclaimed(now, SWEEP_MAX, |name| {
-                    if of_event(c, name)? {
+                    if of_event(db, name)? {
                         return Ok(true);
                     }
                     let uploads = match &mut uploads {
                         Some(uploads) => uploads,
-                        none => none.insert(select_needed_uploads(c)?),
+                        none => none.insert(select_needed_uploads(db)?),
                     };
                     Ok(uploads.contains(name))
                 })

@@ -1,5 +1,5 @@
 use crate::Embedded;
-use crate::db_error::DbError;
+use crate::db_error::{DbError, DbResult};
 use crate::sql_records::execute_sql;
 use recado_domain::identity::IdentityKey;
 use recado_ports::ports::PortResult;
@@ -8,9 +8,9 @@ use rusqlite::{Connection, OptionalExtension, params};
 /// The name of the identity key in the table `installation`.
 pub(super) const IDENTITY_KEY: &str = "identity-key";
 
-fn select_identity_key(connection: &Connection) -> Result<Option<IdentityKey>, DbError> {
+fn select_identity_key(db: &Connection) -> DbResult<Option<IdentityKey>> {
     let sql = "SELECT value FROM installation WHERE name = ?1";
-    let mut statement = connection.prepare_cached(sql)?;
+    let mut statement = db.prepare_cached(sql)?;
     let text: Option<String> = statement.query_row([IDENTITY_KEY], |row| row.get(0)).optional()?;
     text.map(|text| {
         IdentityKey::from_hex(&text).ok_or_else(|| DbError::Argument("the identity key is unreadable"))
@@ -33,9 +33,9 @@ impl Embedded {
         let new = make();
         let sql = "INSERT INTO installation (name, value) VALUES (?1, ?2) ON CONFLICT (name) DO NOTHING";
         let key = self
-            .run_write("keep_identity_key", move |c| {
-                execute_sql(c, sql, params![IDENTITY_KEY, new.to_hex()])?;
-                Ok(select_identity_key(c)?.unwrap_or_else(|| new.clone()))
+            .run_write("keep_identity_key", move |db| {
+                execute_sql(db, sql, params![IDENTITY_KEY, new.to_hex()])?;
+                Ok(select_identity_key(db)?.unwrap_or_else(|| new.clone()))
             })
             .await?;
         Ok(self.identity_cell().get_or_init(|| key).clone())

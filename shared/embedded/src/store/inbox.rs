@@ -4,7 +4,7 @@ use super::conversation_row::ConversationRow;
 use super::dead_letters::replace_letter;
 use super::messages::MessageRow;
 use crate::Embedded;
-use crate::db_error::DbError;
+use crate::db_error::DbResult;
 use crate::sql_records::keep_readable;
 use async_trait::async_trait;
 use jiff::Timestamp;
@@ -25,11 +25,11 @@ pub(crate) use event_row::{
 use event_row::{select_event, settle_record, settle_unreadable};
 
 pub(super) fn upsert_event(
-    connection: &Connection,
+    db: &Connection,
     record: &EventRecord,
     expires: Option<Timestamp>,
-) -> Result<(), DbError> {
-    EventRow::from_record(record, expires)?.write_row(connection)
+) -> DbResult<()> {
+    EventRow::from_record(record, expires)?.write_row(db)
 }
 
 /// The rows that are written when an inbound message is stored.
@@ -42,7 +42,7 @@ pub(crate) struct InboundRows {
 }
 
 impl InboundRows {
-    pub(crate) fn from_write(write: &InboundWrite<'_>) -> Result<Self, DbError> {
+    pub(crate) fn from_write(write: &InboundWrite<'_>) -> DbResult<Self> {
         Ok(Self {
             event: write.event.clone(),
             conversation: ConversationRow::from_conversation(write.conversation)?,
@@ -56,18 +56,14 @@ impl InboundRows {
     }
 
     /// Writes the message with its event and conversation.
-    pub(crate) fn write_rows(
-        &self,
-        connection: &Connection,
-        now: Timestamp,
-    ) -> Result<StoreInboundOutcome, DbError> {
+    pub(crate) fn write_rows(&self, db: &Connection, now: Timestamp) -> DbResult<StoreInboundOutcome> {
         let id = self.event.as_str();
         // The body, which nobody needs once the event is applied, is not read.
         let found = if self.finish.is_some() {
-            let found = select_event::<IgnoredAny>(connection, id, now)?;
+            let found = select_event::<IgnoredAny>(db, id, now)?;
             found.map(|event| event.with_payload(EventPayload::Inline(Value::Null)))
         } else {
-            select_event(connection, id, now)?
+            select_event(db, id, now)?
         };
         let Some(mut event) = found else {
             return Ok(StoreInboundOutcome::Conflict);
@@ -78,10 +74,7 @@ impl InboundRows {
         if event.state != EventState::Pending {
             return Ok(StoreInboundOutcome::Conflict);
         }
-        let checked = (
-            self.conversation.check_stored(connection)?,
-            self.message.check_new(connection)?,
-        );
+        let checked = (self.conversation.check_stored(db)?, self.message.check_new(db)?);
         let (Some(conversation), Some(message)) = checked else {
             return Ok(StoreInboundOutcome::Conflict);
         };
@@ -89,46 +82,46 @@ impl InboundRows {
         if let Some(finish) = &self.finish {
             finish_record(&mut event, finish);
         }
-        upsert_event(connection, &event, self.finish.map(|finish| finish.expires))?;
-        conversation.write_row(connection, now)?;
-        message.write_row(connection, now)?;
+        upsert_event(db, &event, self.finish.map(|finish| finish.expires))?;
+        conversation.write_row(db, now)?;
+        message.write_row(db, now)?;
         Ok(StoreInboundOutcome::Stored)
     }
 }
 
 /// Changes the event if it is in `state`. Returns its new record. `None` if it is in another state or does not exist.
 fn update_event_in_state(
-    connection: &Connection,
+    db: &Connection,
     id: &EventId,
     state: EventState,
     now: Timestamp,
     expires: Option<Timestamp>,
     transition: impl FnOnce(&mut EventRecord),
-) -> Result<Option<EventRecord>, DbError> {
+) -> DbResult<Option<EventRecord>> {
     let Some(mut record) =
-        select_event::<EventPayload>(connection, id.as_str(), now)?.filter(|record| record.state == state)
+        select_event::<EventPayload>(db, id.as_str(), now)?.filter(|record| record.state == state)
     else {
         return Ok(None);
     };
     transition(&mut record);
-    upsert_event(connection, &record, expires)?;
+    upsert_event(db, &record, expires)?;
     Ok(Some(record))
 }
 
 /// Changes a dead event if it was dead-lettered at `failed_at`. Returns whether it was changed.
 fn update_dead_event(
-    connection: &Connection,
+    db: &Connection,
     id: &EventId,
     failed_at: Timestamp,
     now: Timestamp,
     expires: Option<Timestamp>,
     transition: impl FnOnce(&mut EventRecord),
-) -> Result<bool, DbError> {
-    let known = select_event::<IgnoredAny>(connection, id.as_str(), now)?;
+) -> DbResult<bool> {
+    let known = select_event::<IgnoredAny>(db, id.as_str(), now)?;
     if known.and_then(|record| record.failed_at()) != Some(failed_at) {
         return Ok(false);
     }
-    Ok(update_event_in_state(connection, id, EventState::Dead, now, expires, transition)?.is_some())
+    Ok(update_event_in_state(db, id, EventState::Dead, now, expires, transition)?.is_some())
 }
 
 fn finish_record(record: &mut EventRecord, finish: &EventFinish) {
@@ -149,15 +142,15 @@ impl Embedded {
         let (id, dead_letter, now) = (id.clone(), dead_letter.cloned(), self.current_time());
         let reason = dead_letter.as_ref().map(|dead_letter| dead_letter.reason);
         let kept_until = reason.is_none().then_some(expires);
-        let work = move |c: &Connection| {
+        let work = move |db: &Connection| {
             let settle = |record: &mut EventRecord| settle_record(record, reason, at);
-            let settled = update_event_in_state(c, &id, EventState::Pending, now, kept_until, settle);
+            let settled = update_event_in_state(db, &id, EventState::Pending, now, kept_until, settle);
             let is_settled = match keep_readable("events", settled)? {
                 Some(record) => record.is_some(),
-                None => settle_unreadable(c, &id, reason, (at, expires))?,
+                None => settle_unreadable(db, &id, reason, (at, expires))?,
             };
             if let Some(dead_letter) = dead_letter.as_ref().filter(|_| is_settled) {
-                replace_letter(c, dead_letter, now)?;
+                replace_letter(db, dead_letter, now)?;
             }
             Ok(is_settled)
         };
@@ -166,9 +159,9 @@ impl Embedded {
 
     async fn finish_pending_event(&self, id: &EventId, finish: &EventFinish) -> PortResult<bool> {
         let (id, finish, now) = (id.clone(), *finish, self.current_time());
-        let work = move |c: &Connection| {
+        let work = move |db: &Connection| {
             let end = |record: &mut EventRecord| finish_record(record, &finish);
-            update_event_in_state(c, &id, EventState::Pending, now, Some(finish.expires), end)
+            update_event_in_state(db, &id, EventState::Pending, now, Some(finish.expires), end)
         };
         let finished = self.run_write("finish_event", work).await?;
         if finish.reason.is_some() || finish.processed.enqueued == FollowUpJob::Ignored {
@@ -179,11 +172,11 @@ impl Embedded {
 
     async fn set_attempts(&self, id: &EventId, seen: u32, attempts: u32) -> PortResult<bool> {
         let (id, now) = (id.clone(), self.current_time());
-        let work = move |c: &Connection| {
-            let known = select_event::<IgnoredAny>(c, id.as_str(), now)?;
+        let work = move |db: &Connection| {
+            let known = select_event::<IgnoredAny>(db, id.as_str(), now)?;
             let is_as_read = known.is_some_and(|record| record.attempts == seen);
             let set = |record: &mut EventRecord| record.attempts = attempts;
-            Ok(is_as_read && update_event_in_state(c, &id, EventState::Pending, now, None, set)?.is_some())
+            Ok(is_as_read && update_event_in_state(db, &id, EventState::Pending, now, None, set)?.is_some())
         };
         self.run_write("set_attempts", work).await
     }
@@ -196,7 +189,7 @@ impl Embedded {
             record.reason = None;
             record.settled_at = None;
         };
-        let work = move |c: &Connection| update_dead_event(c, &id, failed_at, now, None, revive);
+        let work = move |db: &Connection| update_dead_event(db, &id, failed_at, now, None, revive);
         self.run_write("revive_event", work).await
     }
 
@@ -212,7 +205,7 @@ impl Embedded {
             settle_record(record, None, at);
             record.reason = Some(Reason::Purged);
         };
-        let work = move |c: &Connection| update_dead_event(c, &id, failed_at, now, Some(expires), purge);
+        let work = move |db: &Connection| update_dead_event(db, &id, failed_at, now, Some(expires), purge);
         self.run_write("purge_event", work).await
     }
 }
@@ -224,7 +217,7 @@ impl Inbox for Embedded {
         let new = EventRow::from_record(&EventRecord::new_pending(job.with_borrowed_payload()), None)
             .map_err(|fault| fault.into_port_error(WHAT))?;
         let now = self.current_time();
-        self.run_write(WHAT, move |c| new.insert_new(c, now).map(Into::into))
+        self.run_write(WHAT, move |db| new.insert_new(db, now).map(Into::into))
             .await
     }
 
@@ -232,7 +225,7 @@ impl Inbox for Embedded {
         let now = self.current_time();
         let find = async || {
             let id = id.clone();
-            self.run_lookup("event", move |c| select_event(c, id.as_str(), now))
+            self.run_lookup("event", move |db| select_event(db, id.as_str(), now))
                 .await
         };
         let was_waiting = self.has_waiting_intake();
@@ -248,7 +241,7 @@ impl Inbox for Embedded {
         const WHAT: &str = "store_inbound";
         let rows = InboundRows::from_write(&write).map_err(|fault| fault.into_port_error(WHAT))?;
         let now = self.current_time();
-        self.run_write(WHAT, move |c| rows.write_rows(c, now)).await
+        self.run_write(WHAT, move |db| rows.write_rows(db, now)).await
     }
 
     async fn change_event(&self, id: &EventId, change: EventChange<'_>) -> PortResult<bool> {
@@ -275,7 +268,8 @@ impl Inbox for Embedded {
             record.again = record.again.saturating_add(1);
             record.again_at = Some(at);
         };
-        let work = move |c: &Connection| update_event_in_state(c, &id, EventState::Pending, now, None, note);
+        let work =
+            move |db: &Connection| update_event_in_state(db, &id, EventState::Pending, now, None, note);
         self.run_write("note_again", work).await
     }
 }

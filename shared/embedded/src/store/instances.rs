@@ -1,7 +1,7 @@
 use super::configuration::select_instance;
 use super::published_events::insert_published_events;
 use crate::Embedded;
-use crate::db_error::DbError;
+use crate::db_error::{DbError, DbResult};
 use crate::sql_records::{decode_column, encode_json, execute_sql, query_all, query_readable, to_sql_limit};
 use async_trait::async_trait;
 use jiff::Timestamp;
@@ -18,9 +18,9 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 /// Returns the state of an instance. One that cannot be read counts as none: the next change writes it anew.
-fn select_state(connection: &Connection, id: &InstanceId) -> Result<InstanceState, DbError> {
+fn select_state(db: &Connection, id: &InstanceId) -> DbResult<InstanceState> {
     let found = query_readable(
-        connection,
+        db,
         "SELECT body FROM instance_states WHERE id = ?1",
         [id.as_str()],
     )?;
@@ -28,48 +28,36 @@ fn select_state(connection: &Connection, id: &InstanceId) -> Result<InstanceStat
 }
 
 /// Parses a row of an instance's id and its state.
-pub(super) fn parse_state_row(row: &Row<'_>) -> Result<(InstanceId, InstanceState), DbError> {
+pub(super) fn parse_state_row(row: &Row<'_>) -> DbResult<(InstanceId, InstanceState)> {
     let id = InstanceId::parse(&row.get::<_, String>(0)?).map_err(|_| DbError::Argument("a damaged id"))?;
     Ok((id, decode_column(row, 1)?))
 }
 
-pub(super) fn upsert_state(
-    connection: &Connection,
-    id: &InstanceId,
-    state: &InstanceState,
-) -> Result<(), DbError> {
+pub(super) fn upsert_state(db: &Connection, id: &InstanceId, state: &InstanceState) -> DbResult<()> {
     let sql = "INSERT OR REPLACE INTO instance_states (id, due, body) VALUES (?1, ?2, ?3)";
     let due = state.index_time().map(Timestamp::as_millisecond);
-    execute_sql(connection, sql, params![id.as_str(), due, encode_json(state)?])?;
+    execute_sql(db, sql, params![id.as_str(), due, encode_json(state)?])?;
     Ok(())
 }
 
 /// Publishes what an instance's new state tells, unless the instance is configured no more.
 fn publish_instance_state(
-    connection: &Connection,
+    db: &Connection,
     id: &InstanceId,
     (old, new): (&InstanceState, &InstanceState),
     now: Timestamp,
-) -> Result<(), DbError> {
+) -> DbResult<()> {
     if old.connection == new.connection {
         return Ok(());
     }
-    let Some(instance) = select_instance(connection, &InstanceName::Id(id.clone()))? else {
+    let Some(instance) = select_instance(db, &InstanceName::Id(id.clone()))? else {
         return Ok(());
     };
-    insert_published_events(
-        connection,
-        &derive_instance_events((id, &instance.tenant), old, new, now),
-    )
+    insert_published_events(db, &derive_instance_events((id, &instance.tenant), old, new, now))
 }
 
-fn reserve_slot(
-    connection: &Connection,
-    id: &InstanceId,
-    rate: Rate,
-    now: Timestamp,
-) -> Result<Reservation, DbError> {
-    let mut state = select_state(connection, id)?;
+fn reserve_slot(db: &Connection, id: &InstanceId, rate: Rate, now: Timestamp) -> DbResult<Reservation> {
+    let mut state = select_state(db, id)?;
     if state.connection != Link::Open {
         return Ok(Reservation::NotOpen);
     }
@@ -77,7 +65,7 @@ fn reserve_slot(
     state.arrival = Some(slot.arrival);
     state.slots = state.slots.saturating_add(1);
     state.asked_at.get_or_insert(now);
-    upsert_state(connection, id, &state)?;
+    upsert_state(db, id, &state)?;
     Ok(Reservation::Slot {
         at: slot.at,
         state: Box::new(state),
@@ -85,18 +73,18 @@ fn reserve_slot(
 }
 
 fn reserve_yielding_slot(
-    connection: &Connection,
+    db: &Connection,
     id: &InstanceId,
     rate: Rate,
     holds_place: bool,
     now: Timestamp,
-) -> Result<Reservation, DbError> {
-    let mut state = select_state(connection, id)?;
+) -> DbResult<Reservation> {
+    let mut state = select_state(db, id)?;
     if state.connection != Link::Open {
         return Ok(Reservation::NotOpen);
     }
     let reserved = state.reserve_yielding(rate, holds_place, now);
-    upsert_state(connection, id, &state)?;
+    upsert_state(db, id, &state)?;
     Ok(match reserved {
         YieldingSlot::Place { at, .. } => Reservation::Place(at),
         YieldingSlot::Slot(slot) => Reservation::Slot {
@@ -107,26 +95,26 @@ fn reserve_yielding_slot(
 }
 
 fn change_state(
-    connection: &Connection,
+    db: &Connection,
     id: &InstanceId,
     change: &InstanceChange,
     now: Timestamp,
-) -> Result<ChangedInstance, DbError> {
-    let before = select_state(connection, id)?;
+) -> DbResult<ChangedInstance> {
+    let before = select_state(db, id)?;
     let mut state = before.clone();
     let done = state.apply_change(change);
     if state != before {
-        upsert_state(connection, id, &state)?;
-        publish_instance_state(connection, id, (&before, &state), now)?;
+        upsert_state(db, id, &state)?;
+        publish_instance_state(db, id, (&before, &state), now)?;
     }
     Ok(ChangedInstance { done, state })
 }
 
-pub(super) fn upsert_parked(connection: &Connection, mut parked: ParkedConversation) -> Result<(), DbError> {
+pub(super) fn upsert_parked(db: &Connection, mut parked: ParkedConversation) -> DbResult<()> {
     let conversation = parked.conversation.to_string();
     let sql = "SELECT body FROM parked WHERE instance = ?1 AND conversation = ?2";
     let before: Option<ParkedConversation> =
-        query_readable(connection, sql, params![parked.instance.as_str(), conversation])?;
+        query_readable(db, sql, params![parked.instance.as_str(), conversation])?;
     if let Some(before) = before {
         parked.since = before.since;
     }
@@ -138,21 +126,17 @@ pub(super) fn upsert_parked(connection: &Connection, mut parked: ParkedConversat
     );
     let (instance, version) = (parked.instance.as_str(), parked.version.as_str());
     execute_sql(
-        connection,
+        db,
         sql,
         params![instance, conversation, version, since, due, encode_json(&parked)?],
     )?;
     Ok(())
 }
 
-fn delete_parked(connection: &Connection, parked: &ParkedConversation) -> Result<bool, DbError> {
+fn delete_parked(db: &Connection, parked: &ParkedConversation) -> DbResult<bool> {
     let sql = "DELETE FROM parked WHERE instance = ?1 AND conversation = ?2 AND version = ?3";
     let (instance, conversation) = (parked.instance.as_str(), parked.conversation.to_string());
-    Ok(execute_sql(
-        connection,
-        sql,
-        params![instance, conversation, parked.version.as_str()],
-    )? > 0)
+    Ok(execute_sql(db, sql, params![instance, conversation, parked.version.as_str()])? > 0)
 }
 
 #[async_trait]
@@ -163,7 +147,7 @@ impl Instances for Embedded {
 
     async fn read_instance_state(&self, id: &InstanceId) -> PortResult<InstanceState> {
         let id = id.clone();
-        self.run_lookup("instance_state", move |c| select_state(c, &id))
+        self.run_lookup("instance_state", move |db| select_state(db, &id))
             .await
     }
 
@@ -172,11 +156,11 @@ impl Instances for Embedded {
         ids: &[InstanceId],
     ) -> PortResult<HashMap<InstanceId, InstanceState>> {
         let ids = ids.to_vec();
-        let work = move |c: &Connection| {
+        let work = move |db: &Connection| {
             let sql = "SELECT body FROM instance_states WHERE id = ?1";
             let mut found = HashMap::new();
             for id in &ids {
-                let state = query_readable(c, sql, [id.as_str()])?;
+                let state = query_readable(db, sql, [id.as_str()])?;
                 found.extend(state.map(|state| (id.clone(), state)));
             }
             Ok(found)
@@ -194,14 +178,14 @@ impl Instances for Embedded {
         let id = id.clone();
         let holds_place = match turn {
             SlotTurn::Next => {
-                let reserve = move |c: &Connection| reserve_slot(c, &id, rate, now);
+                let reserve = move |db: &Connection| reserve_slot(db, &id, rate, now);
                 return self.run_write("reserve", reserve).await;
             }
             SlotTurn::Yielding => false,
             SlotTurn::YieldingAgain => true,
         };
-        self.run_write("reserve_yielding", move |c| {
-            reserve_yielding_slot(c, &id, rate, holds_place, now)
+        self.run_write("reserve_yielding", move |db| {
+            reserve_yielding_slot(db, &id, rate, holds_place, now)
         })
         .await
     }
@@ -213,29 +197,30 @@ impl Instances for Embedded {
         change: &InstanceChange,
     ) -> PortResult<ChangedInstance> {
         let (id, change, now) = (id.clone(), change.clone(), self.current_time());
-        self.run_write("change_instance_state", move |c| {
-            change_state(c, &id, &change, now)
+        self.run_write("change_instance_state", move |db| {
+            change_state(db, &id, &change, now)
         })
         .await
     }
 
     async fn put_parked(&self, parked: &ParkedConversation) -> PortResult<()> {
         let parked = parked.clone();
-        self.run_write("park", move |c| upsert_parked(c, parked.clone()))
+        self.run_write("park", move |db| upsert_parked(db, parked.clone()))
             .await
     }
 
     async fn list_parked(&self, id: &InstanceId, most: usize) -> PortResult<Vec<ParkedConversation>> {
         let id = id.clone();
         let sql = "SELECT body FROM parked WHERE instance = ?1 ORDER BY since, conversation LIMIT ?2";
-        self.run_read("parked", move |c| {
-            query_all(c, sql, params![id.as_str(), to_sql_limit(most)])
+        self.run_read("parked", move |db| {
+            query_all(db, sql, params![id.as_str(), to_sql_limit(most)])
         })
         .await
     }
 
     async fn remove_parked(&self, parked: &ParkedConversation) -> PortResult<bool> {
         let parked = parked.clone();
-        self.run_write("unpark", move |c| delete_parked(c, &parked)).await
+        self.run_write("unpark", move |db| delete_parked(db, &parked))
+            .await
     }
 }

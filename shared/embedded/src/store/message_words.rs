@@ -2,7 +2,7 @@
 
 use super::contact_words::{index_contact_words, make_tenant_word};
 use crate::Embedded;
-use crate::db_error::DbError;
+use crate::db_error::DbResult;
 use crate::sql_records::{decode_column, execute_sql, query_one, to_sql_limit};
 use jiff::Timestamp;
 use recado_domain::ids::TenantId;
@@ -59,28 +59,28 @@ pub(super) fn write_match_query(words: &SearchWords, tenant: Option<&TenantId>) 
 
 /// Writes the new words of a message whose text changed. A message that is not indexed yet is indexed later.
 pub(super) fn replace_indexed_words(
-    connection: &Connection,
+    db: &Connection,
     (conversation, ordinal): (&str, i64),
     words: &str,
-) -> Result<(), DbError> {
+) -> DbResult<()> {
     let sql = "UPDATE message_words SET words = ?3
         WHERE rowid = (SELECT seq FROM messages WHERE conversation = ?1 AND ordinal = ?2)";
-    execute_sql(connection, sql, params![conversation, ordinal, words])?;
+    execute_sql(db, sql, params![conversation, ordinal, words])?;
     Ok(())
 }
 
 /// Returns the `seq` up to which messages are indexed.
-fn select_indexed_upto(connection: &Connection) -> Result<i64, DbError> {
+fn select_indexed_upto(db: &Connection) -> DbResult<i64> {
     let sql = "SELECT CAST(value AS INTEGER) FROM installation WHERE name = 'words-indexed'";
-    let mut statement = connection.prepare_cached(sql)?;
+    let mut statement = db.prepare_cached(sql)?;
     Ok(statement.query_row([], |row| row.get(0)).optional()?.unwrap_or(0))
 }
 
 /// Indexes the next messages, and the contacts of their conversations. Returns the number of the messages.
-fn index_next_messages(connection: &Connection, limit: usize) -> Result<usize, DbError> {
-    let upto = select_indexed_upto(connection)?;
+fn index_next_messages(db: &Connection, limit: usize) -> DbResult<usize> {
+    let upto = select_indexed_upto(db)?;
     let mut statement =
-        connection.prepare_cached("SELECT seq, body FROM messages WHERE seq > ?1 ORDER BY seq LIMIT ?2")?;
+        db.prepare_cached("SELECT seq, body FROM messages WHERE seq > ?1 ORDER BY seq LIMIT ?2")?;
     let mut rows = statement.query(params![upto, to_sql_limit(limit)])?;
     let (mut last, mut count, mut conversations) = (upto, 0, BTreeSet::new());
     while let Some(row) = rows.next()? {
@@ -89,29 +89,29 @@ fn index_next_messages(connection: &Connection, limit: usize) -> Result<usize, D
         let message: Message = decode_column(row, 1)?;
         let sql = "INSERT INTO message_words (rowid, words, tenant) VALUES (?1, ?2, ?3)";
         let (words, tenant) = (render_searched_text(&message), make_tenant_word(&message.tenant));
-        execute_sql(connection, sql, params![last, words, tenant])?;
+        execute_sql(db, sql, params![last, words, tenant])?;
         conversations.insert(message.conversation);
     }
     for conversation in &conversations {
-        index_contact_words(connection, conversation)?;
+        index_contact_words(db, conversation)?;
     }
     if count > 0 {
         let sql = "INSERT OR REPLACE INTO installation (name, value) VALUES ('words-indexed', ?1)";
-        execute_sql(connection, sql, [last.to_string()])?;
+        execute_sql(db, sql, [last.to_string()])?;
     }
     Ok(count)
 }
 
 /// Returns the first message that is not indexed.
-fn select_first_unindexed(connection: &Connection) -> Result<Option<Message>, DbError> {
-    let upto = select_indexed_upto(connection)?;
+fn select_first_unindexed(db: &Connection) -> DbResult<Option<Message>> {
+    let upto = select_indexed_upto(db)?;
     let sql = "SELECT body FROM messages WHERE seq > ?1 ORDER BY seq LIMIT 1";
-    query_one(connection, sql, [upto])
+    query_one(db, sql, [upto])
 }
 
 /// Returns the time up to which messages are indexed: that of the first one that is not, or `now`.
-pub(super) fn select_covered_time(connection: &Connection, now: Timestamp) -> Result<Timestamp, DbError> {
-    let next = select_first_unindexed(connection)?;
+pub(super) fn select_covered_time(db: &Connection, now: Timestamp) -> DbResult<Timestamp> {
+    let next = select_first_unindexed(db)?;
     Ok(next.map_or(now, |message| message.stored_at))
 }
 
@@ -120,11 +120,11 @@ impl Embedded {
     /// time.
     pub async fn index_message_words(&self) -> PortResult<usize> {
         // A write wakes the readers of events, and mostly there is nothing to index.
-        let is_behind = self.run_read("unindexed_words", |c| Ok(select_first_unindexed(c)?.is_some()));
+        let is_behind = self.run_read("unindexed_words", |db| Ok(select_first_unindexed(db)?.is_some()));
         if !is_behind.await? {
             return Ok(0);
         }
-        self.run_write("index_words", |c| index_next_messages(c, INDEX_BATCH))
+        self.run_write("index_words", |db| index_next_messages(db, INDEX_BATCH))
             .await
     }
 }

@@ -1,6 +1,6 @@
 use super::message_words::{render_searched_text, replace_indexed_words};
 use super::published_events::insert_published_events;
-use crate::db_error::DbError;
+use crate::db_error::{DbError, DbResult};
 use crate::sql_records::{encode_json, execute_sql, query_one, row_exists, to_sql_integer};
 use jiff::Timestamp;
 use recado_domain::ids::{ConversationId, Ordinal};
@@ -25,7 +25,7 @@ pub(crate) struct MessageRow {
 }
 
 impl MessageRow {
-    pub(crate) fn from_message(message: &Message) -> Result<Self, DbError> {
+    pub(crate) fn from_message(message: &Message) -> DbResult<Self> {
         let out = message.out.as_ref();
         // A dead message counts as open until its dead letter exists.
         let open = out.is_some_and(|out| {
@@ -52,9 +52,9 @@ impl MessageRow {
     }
 
     /// Checks that no message is stored at this place yet. `None`: there is one.
-    pub(super) fn check_new(&self, connection: &Connection) -> Result<Option<MessageChange<'_>>, DbError> {
+    pub(super) fn check_new(&self, db: &Connection) -> DbResult<Option<MessageChange<'_>>> {
         let sql = "SELECT 1 FROM messages WHERE conversation = ?1 AND ordinal = ?2";
-        let is_known = row_exists(connection, sql, params![self.conversation, self.ordinal])?;
+        let is_known = row_exists(db, sql, params![self.conversation, self.ordinal])?;
         Ok((!is_known).then_some(MessageChange {
             row: self,
             stored: None,
@@ -63,15 +63,11 @@ impl MessageRow {
 
     /// Reads the stored row. `None`: it is not the one that this row was made from, whose `rev` is one lower, and which is open if
     /// `open` is `true`, else closed.
-    pub(super) fn check_stored(
-        &self,
-        connection: &Connection,
-        open: bool,
-    ) -> Result<Option<MessageChange<'_>>, DbError> {
+    pub(super) fn check_stored(&self, db: &Connection, open: bool) -> DbResult<Option<MessageChange<'_>>> {
         let sql =
             "SELECT body FROM messages WHERE conversation = ?1 AND ordinal = ?2 AND rev = ?3 AND open = ?4";
         let values = params![self.conversation, self.ordinal, self.rev - 1, open];
-        let stored = query_one(connection, sql, values)?;
+        let stored = query_one(db, sql, values)?;
         Ok(stored.map(|stored| MessageChange {
             row: self,
             stored: Some(stored),
@@ -79,25 +75,25 @@ impl MessageRow {
     }
 
     /// Returns whether a message is stored at this place that does not go out, as this one does not.
-    pub(super) fn is_inbound_row(&self, connection: &Connection) -> Result<bool, DbError> {
+    pub(super) fn is_inbound_row(&self, db: &Connection) -> DbResult<bool> {
         let sql = "SELECT 1 FROM messages WHERE conversation = ?1 AND ordinal = ?2 AND rev = 0";
-        Ok(self.rev == 0 && row_exists(connection, sql, params![self.conversation, self.ordinal])?)
+        Ok(self.rev == 0 && row_exists(db, sql, params![self.conversation, self.ordinal])?)
     }
 
     /// Returns the message that is stored at this place.
-    pub(super) fn select_stored(&self, connection: &Connection) -> Result<Option<Message>, DbError> {
+    pub(super) fn select_stored(&self, db: &Connection) -> DbResult<Option<Message>> {
         let sql = "SELECT body FROM messages WHERE conversation = ?1 AND ordinal = ?2";
-        query_one(connection, sql, params![self.conversation, self.ordinal])
+        query_one(db, sql, params![self.conversation, self.ordinal])
     }
 
     /// Inserts or replaces the row whatever is stored, and publishes what that tells.
-    pub(crate) fn write_row(&self, connection: &Connection, now: Timestamp) -> Result<(), DbError> {
-        let stored = self.select_stored(connection)?;
-        MessageChange { row: self, stored }.write_row(connection, now)
+    pub(crate) fn write_row(&self, db: &Connection, now: Timestamp) -> DbResult<()> {
+        let stored = self.select_stored(db)?;
+        MessageChange { row: self, stored }.write_row(db, now)
     }
 
     /// Replaces what changes of a stored row. (An insert that turns into an update would write the page of the numbers given once.)
-    fn update_stored_row(&self, connection: &Connection) -> Result<(), DbError> {
+    fn update_stored_row(&self, db: &Connection) -> DbResult<()> {
         let sql = "UPDATE messages SET rev = ?3, open = ?4, due = ?5, body = ?6 WHERE conversation = ?1 AND ordinal = ?2";
         let values = params![
             self.conversation,
@@ -107,11 +103,11 @@ impl MessageRow {
             self.due,
             self.body
         ];
-        execute_sql(connection, sql, values)?;
+        execute_sql(db, sql, values)?;
         Ok(())
     }
 
-    fn insert_new_row(&self, connection: &Connection) -> Result<(), DbError> {
+    fn insert_new_row(&self, db: &Connection) -> DbResult<()> {
         let sql = "INSERT INTO messages (conversation, ordinal, rev, open, due, body, correlation)
             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
         let values = params![
@@ -123,7 +119,7 @@ impl MessageRow {
             self.body,
             self.correlation
         ];
-        execute_sql(connection, sql, values)?;
+        execute_sql(db, sql, values)?;
         Ok(())
     }
 }
@@ -136,31 +132,31 @@ pub(super) struct MessageChange<'a> {
 
 impl MessageChange<'_> {
     /// Inserts or replaces the row, and publishes what that tells.
-    pub(super) fn write_row(&self, connection: &Connection, now: Timestamp) -> Result<(), DbError> {
+    pub(super) fn write_row(&self, db: &Connection, now: Timestamp) -> DbResult<()> {
         let (row, stored) = (self.row, self.stored.as_ref());
         if stored.is_some_and(|stored| render_searched_text(stored) != row.words) {
-            replace_indexed_words(connection, (&row.conversation, row.ordinal), &row.words)?;
+            replace_indexed_words(db, (&row.conversation, row.ordinal), &row.words)?;
         }
         let known = stored.map(MessageFacts::from);
         let events = derive_message_events(known.as_ref(), &row.facts, now);
-        insert_published_events(connection, &events)?;
+        insert_published_events(db, &events)?;
         if stored.is_some() {
-            row.update_stored_row(connection)
+            row.update_stored_row(db)
         } else {
-            row.insert_new_row(connection)
+            row.insert_new_row(db)
         }
     }
 }
 
 /// Reads one message.
 pub(super) fn select_message(
-    connection: &Connection,
+    db: &Connection,
     conversation: &ConversationId,
     ordinal: Ordinal,
-) -> Result<Option<Message>, DbError> {
+) -> DbResult<Option<Message>> {
     let sql = "SELECT body FROM messages WHERE conversation = ?1 AND ordinal = ?2";
     query_one(
-        connection,
+        db,
         sql,
         params![conversation.to_string(), to_sql_integer(ordinal.0)],
     )

@@ -9,7 +9,7 @@ use super::published_events::skip_lost_numbers;
 use super::table::apply_writes;
 use super::table_kinds::delete_idle_records;
 use crate::Embedded;
-use crate::db_error::DbError;
+use crate::db_error::DbResult;
 use crate::sql_records::execute_sql;
 use crate::unfinished_import::TAKING;
 use async_trait::async_trait;
@@ -23,22 +23,22 @@ use writing::{list_table_writes, write_records};
 /// The name under which the installation keeps the name of the export that it took.
 const TAKEN: &str = "import-taken";
 
-fn select_name(connection: &Connection, name: &str) -> Result<Option<String>, DbError> {
+fn select_name(db: &Connection, name: &str) -> DbResult<Option<String>> {
     let sql = "SELECT value FROM installation WHERE name = ?1";
-    let mut statement = connection.prepare_cached(sql)?;
+    let mut statement = db.prepare_cached(sql)?;
     Ok(statement.query_row([name], |row| row.get(0)).optional()?)
 }
 
-fn begin_taking(connection: &Connection, export: &str) -> Result<(), DbError> {
-    write_installation_value(connection, TAKING, export)?;
-    delete_idle_records(connection)
+fn begin_taking(db: &Connection, export: &str) -> DbResult<()> {
+    write_installation_value(db, TAKING, export)?;
+    delete_idle_records(db)
 }
 
-fn finish_taking(connection: &Connection, export: &str, now: Timestamp) -> Result<(), DbError> {
+fn finish_taking(db: &Connection, export: &str, now: Timestamp) -> DbResult<()> {
     // What another log gave as a place must not be a place of this one.
-    skip_lost_numbers(connection, now)?;
-    execute_sql(connection, "DELETE FROM installation WHERE name = ?1", [TAKING])?;
-    write_installation_value(connection, TAKEN, export)
+    skip_lost_numbers(db, now)?;
+    execute_sql(db, "DELETE FROM installation WHERE name = ?1", [TAKING])?;
+    write_installation_value(db, TAKEN, export)
 }
 
 #[async_trait]
@@ -59,7 +59,7 @@ impl MovableRecords for Embedded {
             self.wait_for_intake(WHAT).await?;
         }
         let (place, kinds) = (place.map(str::to_owned), self.known_kinds());
-        self.run_read(WHAT, move |c| read_page(c, place.as_deref(), kinds))
+        self.run_read(WHAT, move |db| read_page(db, place.as_deref(), kinds))
             .await
     }
 
@@ -67,17 +67,17 @@ impl MovableRecords for Embedded {
         let of_table = list_table_writes(records, self.known_kinds())?;
         let (records, now) = (records.to_vec(), self.current_time());
         let changing = self.config_cache().begin_config_change();
-        self.run_write("taking moved records", move |c| {
+        self.run_write("taking moved records", move |db| {
             let _held_until_committed = &changing;
-            apply_writes(c, &of_table)?;
-            write_records(c, &records, now)
+            apply_writes(db, &of_table)?;
+            write_records(db, &records, now)
         })
         .await
     }
 
     async fn begin_import(&self, export: &str) -> PortResult<ImportBegin> {
         const WHAT: &str = "beginning an import";
-        let names = self.run_read(WHAT, |c| Ok((select_name(c, TAKING)?, select_name(c, TAKEN)?)));
+        let names = self.run_read(WHAT, |db| Ok((select_name(db, TAKING)?, select_name(db, TAKEN)?)));
         match names.await? {
             (Some(taking), _) if taking == export => return Ok(ImportBegin::Ready),
             (Some(_), _) => return Ok(ImportBegin::OtherExport),
@@ -88,13 +88,13 @@ impl MovableRecords for Embedded {
             return Ok(ImportBegin::NotEmpty(used));
         }
         let export = export.to_owned();
-        self.run_write(WHAT, move |c| begin_taking(c, &export)).await?;
+        self.run_write(WHAT, move |db| begin_taking(db, &export)).await?;
         Ok(ImportBegin::Ready)
     }
 
     async fn finish_import(&self, export: &str, now: Timestamp) -> PortResult<()> {
         let export = export.to_owned();
-        self.run_write("finishing an import", move |c| finish_taking(c, &export, now))
+        self.run_write("finishing an import", move |db| finish_taking(db, &export, now))
             .await
     }
 }

@@ -4,7 +4,7 @@ use super::deliveries;
 use super::messages::MessageRow;
 use super::usage::add_usage_to_sum;
 use crate::Embedded;
-use crate::db_error::DbError;
+use crate::db_error::{DbError, DbResult};
 use crate::sql_records::{encode_json, execute_sql, query_all};
 use async_trait::async_trait;
 use jiff::Timestamp;
@@ -42,18 +42,18 @@ impl InFlightRow {
         }
     }
 
-    pub(super) fn write_row(&self, connection: &Connection) -> Result<(), DbError> {
+    pub(super) fn write_row(&self, db: &Connection) -> DbResult<()> {
         let sql = "INSERT OR REPLACE INTO in_flight (instance, message, nonce, body) VALUES (?1, ?2, ?3, ?4)";
         let (message, nonce) = (self.flight.message.as_str(), self.flight.nonce.as_str());
         execute_sql(
-            connection,
+            db,
             sql,
             params![self.instance.as_str(), message, nonce, encode_json(&self.flight)?],
         )?;
         Ok(())
     }
 
-    fn record_echo(&self, connection: &Connection, id: &str, echo: Echo) -> Result<bool, DbError> {
+    fn record_echo(&self, db: &Connection, id: &str, echo: Echo) -> DbResult<bool> {
         let field = match echo {
             Echo::Sure => "$.echo",
             Echo::Maybe => "$.maybe_echo",
@@ -63,58 +63,54 @@ impl InFlightRow {
                 AND (json_extract(body, ?5) IS NULL OR json_extract(body, ?5) = ?4)";
         let (message, nonce) = (self.flight.message.as_str(), self.flight.nonce.as_str());
         let recorded = execute_sql(
-            connection,
+            db,
             sql,
             params![self.instance.as_str(), message, nonce, id, field],
         )?;
         Ok(recorded > 0)
     }
 
-    fn replace_row(&self, connection: &Connection) -> Result<bool, DbError> {
+    fn replace_row(&self, db: &Connection) -> DbResult<bool> {
         let sql = "UPDATE in_flight SET body = ?4 WHERE instance = ?1 AND message = ?2 AND nonce = ?3";
         let (message, nonce) = (self.flight.message.as_str(), self.flight.nonce.as_str());
         let body = encode_json(&self.flight)?;
-        let replaced = execute_sql(
-            connection,
-            sql,
-            params![self.instance.as_str(), message, nonce, body],
-        )?;
+        let replaced = execute_sql(db, sql, params![self.instance.as_str(), message, nonce, body])?;
         Ok(replaced > 0)
     }
 
-    fn delete_row(&self, connection: &Connection) -> Result<(), DbError> {
+    fn delete_row(&self, db: &Connection) -> DbResult<()> {
         let sql = "DELETE FROM in_flight WHERE instance = ?1 AND message = ?2 AND nonce = ?3";
         let (message, nonce) = (self.flight.message.as_str(), self.flight.nonce.as_str());
-        execute_sql(connection, sql, params![self.instance.as_str(), message, nonce])?;
+        execute_sql(db, sql, params![self.instance.as_str(), message, nonce])?;
         Ok(())
     }
 }
 
 fn save_open_row(
-    connection: &Connection,
+    db: &Connection,
     message: &MessageRow,
     landed: Option<&InFlightRow>,
     now: Timestamp,
-) -> Result<WriteOutcome, DbError> {
-    let Some(change) = message.check_stored(connection, true)? else {
+) -> DbResult<WriteOutcome> {
+    let Some(change) = message.check_stored(db, true)? else {
         return Ok(WriteOutcome::Conflict);
     };
-    change.write_row(connection, now)?;
+    change.write_row(db, now)?;
     if let Some(note) = landed {
-        note.delete_row(connection)?;
+        note.delete_row(db)?;
     }
     Ok(WriteOutcome::Written)
 }
 
 fn claim_row(
-    connection: &Connection,
+    db: &Connection,
     message: &MessageRow,
     guard: Option<&ClaimGuard>,
     note: &InFlightRow,
     now: Timestamp,
-) -> Result<ClaimOutcome, DbError> {
-    let Some(change) = message.check_stored(connection, true)? else {
-        let stored = message.select_stored(connection)?.and_then(|stored| stored.out);
+) -> DbResult<ClaimOutcome> {
+    let Some(change) = message.check_stored(db, true)? else {
+        let stored = message.select_stored(db)?.and_then(|stored| stored.out);
         let ours = stored.is_some_and(|out| out.is_held_by(&note.flight.nonce));
         return Ok(if ours {
             ClaimOutcome::Claimed
@@ -123,12 +119,12 @@ fn claim_row(
         });
     };
     if let Some(guard) = guard
-        && !is_agents_epoch(connection, &guard.conversation, guard.epoch)?
+        && !is_agents_epoch(db, &guard.conversation, guard.epoch)?
     {
         return Ok(ClaimOutcome::Stopped);
     }
-    change.write_row(connection, now)?;
-    note.write_row(connection)?;
+    change.write_row(db, now)?;
+    note.write_row(db)?;
     Ok(ClaimOutcome::Claimed)
 }
 
@@ -159,57 +155,53 @@ impl Settlement {
         })
     }
 
-    pub(crate) fn write_settlement(
-        &self,
-        connection: &Connection,
-        now: Timestamp,
-    ) -> Result<WriteOutcome, DbError> {
+    pub(crate) fn write_settlement(&self, db: &Connection, now: Timestamp) -> DbResult<WriteOutcome> {
         let conversation = match &self.conversation {
             Some(conversation) => {
-                let Some(change) = conversation.check_stored(connection)? else {
+                let Some(change) = conversation.check_stored(db)? else {
                     return Ok(WriteOutcome::Conflict);
                 };
                 Some(change)
             }
             None => None,
         };
-        let Some(message) = self.message.check_stored(connection, true)? else {
+        let Some(message) = self.message.check_stored(db, true)? else {
             return Ok(WriteOutcome::Conflict);
         };
-        message.write_row(connection, now)?;
+        message.write_row(db, now)?;
         if let Some(note) = &self.landed {
-            note.delete_row(connection)?;
+            note.delete_row(db)?;
         }
         if let Some(link) = &self.link {
-            deliveries::link_message(connection, link, &self.id, now)?;
+            deliveries::link_message(db, link, &self.id, now)?;
         }
         if let Some(conversation) = &conversation {
-            conversation.write_row(connection, now)?;
+            conversation.write_row(db, now)?;
         }
         Ok(WriteOutcome::Written)
     }
 }
 
-fn amend_row(connection: &Connection, message: &MessageRow, now: Timestamp) -> Result<WriteOutcome, DbError> {
-    let Some(change) = message.check_stored(connection, false)? else {
+fn amend_row(db: &Connection, message: &MessageRow, now: Timestamp) -> DbResult<WriteOutcome> {
+    let Some(change) = message.check_stored(db, false)? else {
         return Ok(WriteOutcome::Conflict);
     };
-    change.write_row(connection, now)?;
+    change.write_row(db, now)?;
     Ok(WriteOutcome::Written)
 }
 
 /// Replaces a stored message that does not go out, if `rev` is the stored one plus one.
 fn replace_inbound_row(
-    connection: &Connection,
+    db: &Connection,
     message: &MessageRow,
     rev: u64,
     now: Timestamp,
-) -> Result<WriteOutcome, DbError> {
+) -> DbResult<WriteOutcome> {
     let follows = |stored: Message| stored.out.is_none() && stored.rev.checked_add(1) == Some(rev);
-    if !message.is_inbound_row(connection)? || !message.select_stored(connection)?.is_some_and(follows) {
+    if !message.is_inbound_row(db)? || !message.select_stored(db)?.is_some_and(follows) {
         return Ok(WriteOutcome::Conflict);
     }
-    message.write_row(connection, now)?;
+    message.write_row(db, now)?;
     Ok(WriteOutcome::Written)
 }
 
@@ -224,7 +216,7 @@ impl OutboxStore for Embedded {
         ];
         let sql = "SELECT body FROM messages WHERE conversation > ?1 AND conversation < ?2 AND open = 1";
         let mut open: Vec<Message> = self
-            .run_lookup("open", move |c| query_all(c, sql, bounds.each_ref()))
+            .run_lookup("open", move |db| query_all(db, sql, bounds.each_ref()))
             .await?;
         open.sort_by_key(|message| (message.conversation.number_in_thread(), message.ordinal));
         Ok(open)
@@ -238,7 +230,7 @@ impl OutboxStore for Embedded {
         let row = outgoing_row(message, "save_open")?;
         let note = landed.map(|flight| InFlightRow::for_instance(&message.instance, flight));
         let now = self.current_time();
-        self.run_write("save_open", move |c| save_open_row(c, &row, note.as_ref(), now))
+        self.run_write("save_open", move |db| save_open_row(db, &row, note.as_ref(), now))
             .await
     }
 
@@ -254,7 +246,7 @@ impl OutboxStore for Embedded {
             InFlightRow::for_instance(&message.instance, flight),
         );
         let now = self.current_time();
-        self.run_write("claim", move |c| claim_row(c, &row, guard.as_ref(), &note, now))
+        self.run_write("claim", move |db| claim_row(db, &row, guard.as_ref(), &note, now))
             .await
     }
 
@@ -267,7 +259,7 @@ impl OutboxStore for Embedded {
     ) -> PortResult<WriteOutcome> {
         let settlement = Settlement::from_message(message, landed, link, conversation)?;
         let now = self.current_time();
-        self.run_write("settle", move |c| settlement.write_settlement(c, now))
+        self.run_write("settle", move |db| settlement.write_settlement(db, now))
             .await
     }
 
@@ -284,13 +276,13 @@ impl OutboxStore for Embedded {
         let row = MessageRow::from_message(message).map_err(|fault| fault.into_port_error(what))?;
         let inbound_rev = message.out.is_none().then_some(message.rev);
         let (used, now) = (used.cloned(), self.current_time());
-        self.run_write(what, move |c| {
+        self.run_write(what, move |db| {
             let written = match inbound_rev {
-                None => amend_row(c, &row, now)?,
-                Some(rev) => replace_inbound_row(c, &row, rev, now)?,
+                None => amend_row(db, &row, now)?,
+                Some(rev) => replace_inbound_row(db, &row, rev, now)?,
             };
             if let (WriteOutcome::Written, Some(used)) = (written, &used) {
-                add_usage_to_sum(c, used)?;
+                add_usage_to_sum(db, used)?;
             }
             Ok(written)
         })
@@ -300,7 +292,7 @@ impl OutboxStore for Embedded {
     async fn list_in_flight(&self, instance: &InstanceId) -> PortResult<Vec<InFlightSend>> {
         let instance = instance.clone();
         let sql = "SELECT body FROM in_flight WHERE instance = ?1 ORDER BY message, nonce";
-        self.run_lookup("in_flight", move |c| query_all(c, sql, [instance.as_str()]))
+        self.run_lookup("in_flight", move |db| query_all(db, sql, [instance.as_str()]))
             .await
     }
 
@@ -314,11 +306,11 @@ impl OutboxStore for Embedded {
         match change {
             NoteChange::Echo(id, echo) => {
                 let id = id.to_owned();
-                self.run_write("record_echo", move |c| note.record_echo(c, &id, echo))
+                self.run_write("record_echo", move |db| note.record_echo(db, &id, echo))
                     .await
             }
             NoteChange::Replace => {
-                self.run_write("replace_in_flight", move |c| note.replace_row(c))
+                self.run_write("replace_in_flight", move |db| note.replace_row(db))
                     .await
             }
         }
@@ -335,8 +327,8 @@ impl OutboxStore for Embedded {
             Some(_) => "record_charged_status",
         };
         let (update, charge, now) = (update.clone(), charge.cloned(), self.current_time());
-        self.run_acknowledged_write(None, what, move |c| {
-            deliveries::apply_status(c, &update, expires, now, charge.as_ref())
+        self.run_acknowledged_write(None, what, move |db| {
+            deliveries::apply_status(db, &update, expires, now, charge.as_ref())
         })
         .await
     }
@@ -347,26 +339,26 @@ impl OutboxStore for Embedded {
             DeliveryChange::Erase { .. } => "erase_deliveries",
         };
         let keys = keys.to_vec();
-        self.run_write(what, move |c| {
+        self.run_write(what, move |db| {
             keys.iter()
-                .try_for_each(|key| deliveries::change_delivery(c, key, change))
+                .try_for_each(|key| deliveries::change_delivery(db, key, change))
         })
         .await
     }
 
     async fn find_delivery(&self, key: &DeliveryKey) -> PortResult<Option<Delivery>> {
         let (key, now) = (key.clone(), self.current_time());
-        self.run_lookup("delivery", move |c| {
-            deliveries::select_delivery_or_erased(c, &key, now)
+        self.run_lookup("delivery", move |db| {
+            deliveries::select_delivery_or_erased(db, &key, now)
         })
         .await
     }
 
     async fn find_deliveries(&self, keys: &[DeliveryKey]) -> PortResult<Vec<Option<Delivery>>> {
         let (keys, now) = (keys.to_vec(), self.current_time());
-        self.run_lookup("deliveries", move |c| {
+        self.run_lookup("deliveries", move |db| {
             keys.iter()
-                .map(|key| deliveries::select_delivery(c, key, now))
+                .map(|key| deliveries::select_delivery(db, key, now))
                 .collect()
         })
         .await

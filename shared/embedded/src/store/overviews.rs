@@ -3,7 +3,7 @@ use super::instances::parse_state_row;
 use super::record_indexes::select_overdue;
 use super::unacknowledged;
 use crate::Embedded;
-use crate::db_error::DbError;
+use crate::db_error::{DbError, DbResult};
 use crate::sql_records::{decode_column, encode_json, keep_readable, query_found, to_sql_limit};
 use async_trait::async_trait;
 use jiff::Timestamp;
@@ -32,7 +32,7 @@ struct WantedInstances {
 }
 
 impl WantedInstances {
-    fn from_instances(instances: &[Instance]) -> Result<Self, DbError> {
+    fn from_instances(instances: &[Instance]) -> DbResult<Self> {
         let ids: Vec<&str> = instances.iter().map(|instance| instance.id.as_str()).collect();
         let external = |instance: &Instance| {
             let external = instance.resolve_external_id()?;
@@ -49,40 +49,36 @@ impl WantedInstances {
 /// Returns at most `most` records that `sql` selects, and whether there are more. `sql` lists the longest overdue
 /// first; `wanted` limits it, as a JSON list.
 fn select_longest_due<T: DeserializeOwned>(
-    c: &Connection,
+    db: &Connection,
     sql: &str,
     wanted: Option<&str>,
     most: usize,
-) -> Result<(Vec<T>, bool), DbError> {
+) -> DbResult<(Vec<T>, bool)> {
     let values = params![to_sql_limit(most.saturating_add(1)), wanted];
-    let found = query_found(c, sql, values)?;
+    let found = query_found(db, sql, values)?;
     let (more, mut records) = (found.has_more_than(most), found.records);
     records.truncate(most);
     Ok((records, more))
 }
 
-fn select_open_work(
-    c: &Connection,
-    wanted: Option<&WantedInstances>,
-    most: usize,
-) -> Result<OpenWork, DbError> {
+fn select_open_work(db: &Connection, wanted: Option<&WantedInstances>, most: usize) -> DbResult<OpenWork> {
     let (ids, externals) = (
         wanted.map(|wanted| wanted.ids.as_str()),
         wanted.map(|wanted| wanted.externals.as_str()),
     );
     let sql = "SELECT body FROM messages WHERE due IS NOT NULL AND (?2 IS NULL
         OR CASE WHEN json_valid(body) THEN json_extract(body, '$.instance') END IN (SELECT value FROM json_each(?2))) ORDER BY due LIMIT ?1";
-    let (messages, more_messages) = select_longest_due::<Message>(c, sql, ids, most)?;
+    let (messages, more_messages) = select_longest_due::<Message>(db, sql, ids, most)?;
     let sql = "SELECT body FROM events WHERE due IS NOT NULL AND (?2 IS NULL
         OR CASE WHEN json_valid(body) THEN json_extract(body, '$.job.provider') END || '/' || CASE WHEN json_valid(body) THEN json_extract(body, '$.job.external') END
         IN (SELECT value FROM json_each(?2))) ORDER BY due LIMIT ?1";
-    let (events, more_events) = select_longest_due::<EventRecord<IgnoredAny>>(c, sql, externals, most)?;
+    let (events, more_events) = select_longest_due::<EventRecord<IgnoredAny>>(db, sql, externals, most)?;
     let sql = "SELECT body FROM parked WHERE ?2 IS NULL OR instance IN (SELECT value FROM json_each(?2))
         ORDER BY due LIMIT ?1";
-    let (parked, more_parked) = select_longest_due::<ParkedConversation>(c, sql, ids, most)?;
+    let (parked, more_parked) = select_longest_due::<ParkedConversation>(db, sql, ids, most)?;
     let sql = "SELECT body FROM conversations WHERE due IS NOT NULL
         AND (?2 IS NULL OR instance IN (SELECT value FROM json_each(?2))) ORDER BY due LIMIT ?1";
-    let (owing, more_owing) = select_longest_due::<Conversation>(c, sql, ids, most)?;
+    let (owing, more_owing) = select_longest_due::<Conversation>(db, sql, ids, most)?;
     Ok(OpenWork {
         owed: owing
             .iter()
@@ -96,9 +92,9 @@ fn select_open_work(
     })
 }
 
-fn select_troubled(c: &Connection, most: usize) -> Result<TroubledInstances, DbError> {
+fn select_troubled(db: &Connection, most: usize) -> DbResult<TroubledInstances> {
     let sql = "SELECT id, body FROM instance_states WHERE due IS NOT NULL ORDER BY due LIMIT ?1";
-    let mut statement = c.prepare_cached(sql)?;
+    let mut statement = db.prepare_cached(sql)?;
     let mut rows = statement.query([to_sql_limit(most.saturating_add(1))])?;
     let mut found = TroubledInstances::default();
     while let Some(row) = rows.next()? {
@@ -115,10 +111,10 @@ fn select_troubled(c: &Connection, most: usize) -> Result<TroubledInstances, DbE
 
 /// Returns a page of the conversations in which a person owes an answer, those that wait the longest first.
 fn select_waiting_page(
-    c: &Connection,
+    db: &Connection,
     filter: &ConversationFilter,
     page: &PageRequest,
-) -> Result<Page<Conversation>, DbError> {
+) -> DbResult<Page<Conversation>> {
     let after = page.cursor.as_deref().map(parse_waiting_cursor).transpose()?;
     let (since, id) = after.unwrap_or((i64::MIN, ""));
     let mut values: Vec<Value> = vec![since.into(), id.to_owned().into()];
@@ -146,7 +142,7 @@ fn select_waiting_page(
     }
     sql.push_str(" ORDER BY person_since, id LIMIT ?");
     values.push(to_sql_limit(page.limit.saturating_add(1)).into());
-    let mut statement = c.prepare_cached(&sql)?;
+    let mut statement = db.prepare_cached(&sql)?;
     let mut rows = statement.query(params_from_iter(values))?;
     let mut found = Page {
         items: Vec::new(),
@@ -166,7 +162,7 @@ fn select_waiting_page(
     Ok(found)
 }
 
-fn parse_waiting_cursor(cursor: &str) -> Result<(i64, &str), DbError> {
+fn parse_waiting_cursor(cursor: &str) -> DbResult<(i64, &str)> {
     let (since, id) = cursor.split_once('.').ok_or(DbError::Cursor)?;
     Ok((since.parse().map_err(|_| DbError::Cursor)?, id))
 }
@@ -177,7 +173,7 @@ impl Overviews for Embedded {
         const WHAT: &str = "open work";
         let wanted = of.map(WantedInstances::from_instances).transpose();
         let wanted = wanted.map_err(|fault| fault.into_port_error(WHAT))?;
-        self.run_read(WHAT, move |c| select_open_work(c, wanted.as_ref(), limit))
+        self.run_read(WHAT, move |db| select_open_work(db, wanted.as_ref(), limit))
             .await
     }
 
@@ -187,16 +183,16 @@ impl Overviews for Embedded {
     }
 
     async fn list_troubled_instances(&self, limit: usize) -> PortResult<TroubledInstances> {
-        self.run_read("troubled_instances", move |c| select_troubled(c, limit))
+        self.run_read("troubled_instances", move |db| select_troubled(db, limit))
             .await
     }
 
     async fn list_waiting_for_person(&self, before: Timestamp, limit: usize) -> PortResult<WaitingForPerson> {
         let sql =
             "SELECT body FROM conversations WHERE person_since <= ?2 ORDER BY person_since DESC LIMIT ?1";
-        self.run_read("waiting_for_person", move |c| {
+        self.run_read("waiting_for_person", move |db| {
             let most = to_sql_limit(limit.saturating_add(1));
-            let found = query_found(c, sql, params![most, before.as_millisecond()])?;
+            let found = query_found(db, sql, params![most, before.as_millisecond()])?;
             let (more, mut conversations) = (found.has_more_than(limit), found.records);
             conversations.truncate(limit);
             Ok(WaitingForPerson::from_conversations(conversations, more))
@@ -210,8 +206,8 @@ impl Overviews for Embedded {
         page: &PageRequest,
     ) -> PortResult<Page<Conversation>> {
         let (filter, page) = (filter.clone(), page.clone());
-        self.run_read("waiting_conversations", move |c| {
-            select_waiting_page(c, &filter, &page)
+        self.run_read("waiting_conversations", move |db| {
+            select_waiting_page(db, &filter, &page)
         })
         .await
     }
@@ -220,8 +216,8 @@ impl Overviews for Embedded {
         range: (Timestamp, Timestamp),
         limit: usize,
     ) -> PortResult<UnacknowledgedCounts> {
-        self.run_read("unacknowledged_counts", move |c| {
-            unacknowledged::count_by_owner(c, range, limit)
+        self.run_read("unacknowledged_counts", move |db| {
+            unacknowledged::count_by_owner(db, range, limit)
         })
         .await
     }
@@ -233,14 +229,14 @@ impl Overviews for Embedded {
         page: &PageRequest,
     ) -> PortResult<Page<UnacknowledgedMessage>> {
         let (filter, page) = (filter.clone(), page.clone());
-        self.run_read("unacknowledged", move |c| {
-            unacknowledged::select_page(c, &filter, now, &page)
+        self.run_read("unacknowledged", move |db| {
+            unacknowledged::select_page(db, &filter, now, &page)
         })
         .await
     }
 
     async fn list_overdue(&self, now: Timestamp, limit: usize) -> PortResult<Vec<OverdueWork>> {
-        self.run_read("overdue", move |c| select_overdue(c, now, limit))
+        self.run_read("overdue", move |db| select_overdue(db, now, limit))
             .await
     }
 

@@ -2,7 +2,7 @@
 //! so events become visible in the order of their numbers: none appears behind a cursor that was given out.
 
 use crate::Embedded;
-use crate::db_error::DbError;
+use crate::db_error::{DbError, DbResult};
 use crate::sql_records::{
     count_from_sql, decode_column, encode_json, execute_sql, keep_readable, to_sql_integer, to_sql_limit,
 };
@@ -17,41 +17,33 @@ use rusqlite::{Connection, OptionalExtension, params};
 const NUMBERS_OF_A_MILLISECOND: i64 = 1024;
 
 /// Writes events into the log, in this order.
-pub(crate) fn insert_published_events(
-    connection: &Connection,
-    events: &[PublishedEvent],
-) -> Result<(), DbError> {
+pub(crate) fn insert_published_events(db: &Connection, events: &[PublishedEvent]) -> DbResult<()> {
     let sql = "INSERT INTO published_events (tenant, at, body) VALUES (?1, ?2, ?3)";
     for event in events {
         let tenant = event.tenant.as_ref().map_or("", TenantId::as_str);
         let values = params![tenant, event.at.as_millisecond(), encode_json(event)?];
-        execute_sql(connection, sql, values)?;
+        execute_sql(db, sql, values)?;
     }
     Ok(())
 }
 
 /// Returns the number of the newest event in the log; 0 if there is none.
-pub(super) fn select_last_number(connection: &Connection) -> Result<i64, DbError> {
+pub(super) fn select_last_number(db: &Connection) -> DbResult<i64> {
     let sql = "SELECT coalesce(max(seq), 0) FROM published_events";
-    Ok(connection.prepare_cached(sql)?.query_row([], |row| row.get(0))?)
+    Ok(db.prepare_cached(sql)?.query_row([], |row| row.get(0))?)
 }
 
 /// Deletes the events behind a number.
-pub(super) fn delete_events_after(connection: &Connection, number: i64) -> Result<(), DbError> {
-    execute_sql(
-        connection,
-        "DELETE FROM published_events WHERE seq > ?1",
-        [number],
-    )
-    .map(drop)
+pub(super) fn delete_events_after(db: &Connection, number: i64) -> DbResult<()> {
+    execute_sql(db, "DELETE FROM published_events WHERE seq > ?1", [number]).map(drop)
 }
 
 /// Writes an event at its place in the log.
 pub(super) fn put_numbered_event(
-    connection: &Connection,
+    db: &Connection,
     place: EventCursor,
     event: &PublishedEvent,
-) -> Result<(), DbError> {
+) -> DbResult<()> {
     let sql = "INSERT OR REPLACE INTO published_events (seq, tenant, at, body) VALUES (?1, ?2, ?3, ?4)";
     let tenant = event.tenant.as_ref().map_or("", TenantId::as_str);
     let values = params![
@@ -60,19 +52,16 @@ pub(super) fn put_numbered_event(
         event.at.as_millisecond(),
         encode_json(event)?
     ];
-    execute_sql(connection, sql, values).map(drop)
+    execute_sql(db, sql, values).map(drop)
 }
 
 /// Returns whose a message is; `None` if its conversation is not there any more.
-pub(super) fn select_message_owner(
-    connection: &Connection,
-    message: &MessageId,
-) -> Result<Option<MessageOwner>, DbError> {
+pub(super) fn select_message_owner(db: &Connection, message: &MessageId) -> DbResult<Option<MessageOwner>> {
     let Ok((conversation, _)) = message.conversation_and_ordinal() else {
         return Ok(None);
     };
     let sql = "SELECT tenant, instance FROM conversations WHERE id = ?1";
-    let found: Option<(String, String)> = connection
+    let found: Option<(String, String)> = db
         .prepare_cached(sql)?
         .query_row([conversation.to_string()], |row| Ok((row.get(0)?, row.get(1)?)))
         .optional()?;
@@ -86,9 +75,9 @@ pub(super) fn select_message_owner(
 }
 
 /// Returns the number of the newest event that was ever written.
-fn select_newest_number(connection: &Connection) -> Result<i64, DbError> {
+fn select_newest_number(db: &Connection) -> DbResult<i64> {
     let sql = "SELECT seq FROM sqlite_sequence WHERE name = 'published_events'";
-    let found = connection
+    let found = db
         .prepare_cached(sql)?
         .query_row([], |row| row.get(0))
         .optional()?;
@@ -96,40 +85,32 @@ fn select_newest_number(connection: &Connection) -> Result<i64, DbError> {
 }
 
 /// Has the log of a restored backup go on above every number that the original may have given since.
-pub(super) fn skip_lost_numbers(connection: &Connection, now: Timestamp) -> Result<(), DbError> {
+pub(super) fn skip_lost_numbers(db: &Connection, now: Timestamp) -> DbResult<()> {
     let next = now.as_millisecond().saturating_mul(NUMBERS_OF_A_MILLISECOND);
-    let newest = select_newest_number(connection)?.max(next);
+    let newest = select_newest_number(db)?.max(next);
     execute_sql(
-        connection,
+        db,
         "DELETE FROM sqlite_sequence WHERE name = 'published_events'",
         [],
     )?;
     let sql = "INSERT INTO sqlite_sequence (name, seq) VALUES ('published_events', ?1)";
-    execute_sql(connection, sql, [newest]).map(drop)
+    execute_sql(db, sql, [newest]).map(drop)
 }
 
 /// Deletes the oldest events if they were published at `before` or earlier, at most `most`.
-pub(super) fn delete_old_events(
-    connection: &Connection,
-    before: Timestamp,
-    most: usize,
-) -> Result<usize, DbError> {
+pub(super) fn delete_old_events(db: &Connection, before: Timestamp, most: usize) -> DbResult<usize> {
     let sql = "DELETE FROM published_events WHERE at <= ?1
         AND seq IN (SELECT seq FROM published_events ORDER BY seq LIMIT ?2)";
-    execute_sql(
-        connection,
-        sql,
-        params![before.as_millisecond(), to_sql_limit(most)],
-    )
+    execute_sql(db, sql, params![before.as_millisecond(), to_sql_limit(most)])
 }
 
 fn select_page(
-    connection: &Connection,
+    db: &Connection,
     tenant: Option<&TenantId>,
     after: EventCursor,
     limit: usize,
     kept_since: Timestamp,
-) -> Result<PublishedPage, DbError> {
+) -> DbResult<PublishedPage> {
     let sql = match tenant {
         Some(_) => {
             "SELECT seq, body FROM published_events WHERE tenant = ?1 AND seq > ?2 AND at > ?3 ORDER BY seq LIMIT ?4"
@@ -138,7 +119,7 @@ fn select_page(
             "SELECT seq, body FROM published_events WHERE ?1 IS NULL AND seq > ?2 AND at > ?3 ORDER BY seq LIMIT ?4"
         }
     };
-    let mut statement = connection.prepare_cached(sql)?;
+    let mut statement = db.prepare_cached(sql)?;
     let (tenant, number) = (tenant.map(TenantId::as_str), to_sql_integer(after.0));
     let mut rows = statement.query(params![
         tenant,
@@ -152,23 +133,23 @@ fn select_page(
         let event = keep_readable("published_events", decode_column(row, 1))?;
         events.extend(event.map(|event| LoggedEvent { cursor: next, event }));
     }
-    if next == after && number > select_newest_number(connection)? {
+    if next == after && number > select_newest_number(db)? {
         return Err(DbError::Cursor);
     }
     Ok(PublishedPage { events, next })
 }
 
 /// Returns the place behind which the events from a place on lie.
-fn select_place(connection: &Connection, from: LogPlace) -> Result<EventCursor, DbError> {
+fn select_place(db: &Connection, from: LogPlace) -> DbResult<EventCursor> {
     let before: Option<i64> = match from {
         LogPlace::After(cursor) => return Ok(cursor),
-        LogPlace::Before(since) => connection
+        LogPlace::Before(since) => db
             .prepare_cached("SELECT seq - 1 FROM published_events WHERE at >= ?1 ORDER BY seq LIMIT 1")?
             .query_row([since.as_millisecond()], |row| row.get(0))
             .optional()?,
         LogPlace::Newest => None,
     };
-    let before = before.map_or_else(|| select_newest_number(connection), Ok)?;
+    let before = before.map_or_else(|| select_newest_number(db), Ok)?;
     Ok(EventCursor(count_from_sql(before)))
 }
 
@@ -182,12 +163,12 @@ impl PublishedEvents for Embedded {
     ) -> PortResult<PublishedPage> {
         let tenant = tenant.cloned();
         let kept_since = self.events_kept_since(self.current_time());
-        self.run_read("published_events", move |c| {
-            let after = select_place(c, from)?;
+        self.run_read("published_events", move |db| {
+            let after = select_place(db, from)?;
             if limit == 0 {
                 return Ok(PublishedPage::end_at(after));
             }
-            select_page(c, tenant.as_ref(), after, limit, kept_since)
+            select_page(db, tenant.as_ref(), after, limit, kept_since)
         })
         .await
     }

@@ -1,5 +1,5 @@
 use crate::Embedded;
-use crate::db_error::DbError;
+use crate::db_error::{DbError, DbResult};
 use crate::sql_records::{count_from_sql, decode_json, keep_readable, query_all, to_sql_limit};
 use crate::timed_tables::write_overdue_query;
 use jiff::Timestamp;
@@ -9,12 +9,8 @@ use recado_ports::records::configuration::BY_EXTERNAL;
 use recado_ports::table::Partition;
 use rusqlite::{Connection, Row, params};
 
-pub(super) fn select_overdue(
-    connection: &Connection,
-    now: Timestamp,
-    most: usize,
-) -> Result<Vec<OverdueWork>, DbError> {
-    let mut statement = connection.prepare_cached(&write_overdue_query())?;
+pub(super) fn select_overdue(db: &Connection, now: Timestamp, most: usize) -> DbResult<Vec<OverdueWork>> {
+    let mut statement = db.prepare_cached(&write_overdue_query())?;
     let mut rows = statement.query(params![now.as_millisecond(), to_sql_limit(most)])?;
     let mut work = Vec::new();
     while let Some(row) = rows.next()? {
@@ -23,7 +19,7 @@ pub(super) fn select_overdue(
     Ok(work)
 }
 
-fn parse_overdue_row(row: &Row<'_>) -> Result<OverdueWork, DbError> {
+fn parse_overdue_row(row: &Row<'_>) -> DbResult<OverdueWork> {
     let (kind, what): (String, String) = (row.get(0)?, row.get(1)?);
     let damaged = |_: IdError| DbError::Argument("a damaged id");
     match kind.as_str() {
@@ -43,12 +39,12 @@ fn parse_overdue_row(row: &Row<'_>) -> Result<OverdueWork, DbError> {
 }
 
 fn select_traced(
-    connection: &Connection,
+    db: &Connection,
     id: &CorrelationId,
     tenant: Option<&TenantId>,
     most: usize,
     now: Timestamp,
-) -> Result<CorrelatedRecords, DbError> {
+) -> DbResult<CorrelatedRecords> {
     let tenant = tenant.map(TenantId::as_str);
     let events =
         "SELECT body FROM events WHERE correlation = ?1 AND (expires IS NULL OR expires > ?2) AND (?4 IS NULL OR EXISTS (
@@ -63,12 +59,12 @@ fn select_traced(
         tenant,
         names
     ];
-    let events = query_all(connection, events, values)?;
+    let events = query_all(db, events, values)?;
     let most = most.saturating_sub(events.len());
     let messages = "SELECT body FROM messages WHERE correlation = ?1
         AND (?3 IS NULL OR CASE WHEN json_valid(body) THEN json_extract(body, '$.tenant') END = ?3) LIMIT ?2";
     let values = params![id.as_str(), to_sql_limit(most), tenant];
-    let messages = query_all(connection, messages, values)?;
+    let messages = query_all(db, messages, values)?;
     Ok(CorrelatedRecords { events, messages })
 }
 
@@ -82,8 +78,8 @@ impl Embedded {
     ) -> PortResult<CorrelatedRecords> {
         self.wait_for_intake("traced").await?;
         let (id, tenant, now) = (correlation.clone(), tenant.cloned(), self.current_time());
-        self.run_read("traced", move |c| {
-            select_traced(c, &id, tenant.as_ref(), limit, now)
+        self.run_read("traced", move |db| {
+            select_traced(db, &id, tenant.as_ref(), limit, now)
         })
         .await
     }

@@ -2,7 +2,7 @@ use super::conversation_row::ConversationRow;
 use super::conversations::update_row;
 use super::tenant_records::{delete_records, select_pending_events_of};
 use crate::Embedded;
-use crate::db_error::DbError;
+use crate::db_error::{DbError, DbResult};
 use crate::sql_records::{execute_sql, keep_readable, query_all, row_exists, to_sql_integer, to_sql_limit};
 use async_trait::async_trait;
 use jiff::Timestamp;
@@ -21,13 +21,13 @@ const TRUNCATIONS_MAX: usize = 50;
 const TRUNCATION_WAIT: Duration = Duration::from_millis(100);
 
 fn select_kept_since(
-    connection: &Connection,
+    db: &Connection,
     tenant: &TenantId,
     before: Timestamp,
     limit: usize,
-) -> Result<Vec<ConversationId>, DbError> {
+) -> DbResult<Vec<ConversationId>> {
     let sql = "SELECT id FROM conversations WHERE tenant = ?1 AND kept_since <= ?2 ORDER BY kept_since, id LIMIT ?3";
-    let mut statement = connection.prepare_cached(sql)?;
+    let mut statement = db.prepare_cached(sql)?;
     let mut rows = statement.query(params![
         tenant.as_str(),
         before.as_millisecond(),
@@ -47,67 +47,56 @@ fn select_kept_since(
 }
 
 fn delete_message_rows(
-    connection: &Connection,
+    db: &Connection,
     conversation: &ConversationRow,
     id: &ConversationId,
     ordinals: &[Ordinal],
     now: Timestamp,
-) -> Result<WriteOutcome, DbError> {
-    if update_row(connection, conversation, now)? == WriteOutcome::Conflict {
+) -> DbResult<WriteOutcome> {
+    if update_row(db, conversation, now)? == WriteOutcome::Conflict {
         return Ok(WriteOutcome::Conflict);
     }
     let sql = "DELETE FROM messages WHERE conversation = ?1 AND ordinal = ?2";
     for ordinal in ordinals {
-        execute_sql(
-            connection,
-            sql,
-            params![id.to_string(), to_sql_integer(ordinal.0)],
-        )?;
+        execute_sql(db, sql, params![id.to_string(), to_sql_integer(ordinal.0)])?;
     }
     Ok(WriteOutcome::Written)
 }
 
-fn delete_conversation_row(
-    connection: &Connection,
-    id: &ConversationId,
-    rev: u64,
-) -> Result<WriteOutcome, DbError> {
+fn delete_conversation_row(db: &Connection, id: &ConversationId, rev: u64) -> DbResult<WriteOutcome> {
     let sql = "DELETE FROM conversations WHERE id = ?1 AND rev = ?2";
-    let deleted = execute_sql(connection, sql, params![id.to_string(), to_sql_integer(rev)])? > 0;
+    let deleted = execute_sql(db, sql, params![id.to_string(), to_sql_integer(rev)])? > 0;
     let sql = "SELECT 1 FROM conversations WHERE id = ?1";
-    if deleted || !row_exists(connection, sql, [id.to_string()])? {
+    if deleted || !row_exists(db, sql, [id.to_string()])? {
         return Ok(WriteOutcome::Written);
     }
     Ok(WriteOutcome::Conflict)
 }
 
-fn select_pending_events(
-    connection: &Connection,
-    groups: &BTreeSet<String>,
-) -> Result<Vec<EventRecord>, DbError> {
+fn select_pending_events(db: &Connection, groups: &BTreeSet<String>) -> DbResult<Vec<EventRecord>> {
     let sql = "SELECT body FROM events WHERE due IS NOT NULL AND CASE WHEN json_valid(body) THEN json_extract(body, '$.job.group') END = ?1";
     let mut found = Vec::new();
     for group in groups {
-        found.extend(query_all::<EventRecord>(connection, sql, [group])?);
+        found.extend(query_all::<EventRecord>(db, sql, [group])?);
     }
     Ok(found)
 }
 
 /// Writes the whole database anew and truncates its log: what was deleted is in neither any more. The copy that SQLite
 /// needs meanwhile lies in the data folder and not in memory.
-fn rewrite_database(connection: &Connection) -> Result<(), DbError> {
+fn rewrite_database(db: &Connection) -> DbResult<()> {
     let sql = "SELECT file FROM pragma_database_list WHERE name = 'main'";
-    let file: String = connection.query_row(sql, [], |row| row.get(0))?;
+    let file: String = db.query_row(sql, [], |row| row.get(0))?;
     let folder = Path::new(&file).parent().and_then(Path::to_str);
     let folder = folder.ok_or(DbError::Argument("the data folder's name is unreadable"))?;
-    connection.flush_prepared_statement_cache();
-    connection.execute_batch("PRAGMA temp_store = FILE")?;
-    connection.pragma_update(None, "temp_store_directory", folder)?;
-    let rewritten = connection.execute_batch("VACUUM");
-    connection.execute_batch("PRAGMA temp_store = MEMORY")?;
+    db.flush_prepared_statement_cache();
+    db.execute_batch("PRAGMA temp_store = FILE")?;
+    db.pragma_update(None, "temp_store_directory", folder)?;
+    let rewritten = db.execute_batch("VACUUM");
+    db.execute_batch("PRAGMA temp_store = MEMORY")?;
     rewritten?;
     for _ in 0..TRUNCATIONS_MAX {
-        let busy: bool = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))?;
+        let busy: bool = db.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))?;
         if !busy {
             return Ok(());
         }
@@ -125,8 +114,8 @@ impl RecordRemoval for Embedded {
         limit: usize,
     ) -> PortResult<Vec<ConversationId>> {
         let tenant = tenant.clone();
-        self.run_read("kept_since", move |c| {
-            select_kept_since(c, &tenant, before, limit)
+        self.run_read("kept_since", move |db| {
+            select_kept_since(db, &tenant, before, limit)
         })
         .await
     }
@@ -139,14 +128,14 @@ impl RecordRemoval for Embedded {
         const WHAT: &str = "delete_messages";
         let (id, rev) = (conversation.id.clone(), conversation.rev);
         let DeletedPart::Messages(messages) = part else {
-            let delete = move |c: &Connection| delete_conversation_row(c, &id, rev);
+            let delete = move |db: &Connection| delete_conversation_row(db, &id, rev);
             return self.run_write("delete_conversation", delete).await;
         };
         let row =
             ConversationRow::from_conversation(conversation).map_err(|fault| fault.into_port_error(WHAT))?;
         let ordinals: Vec<Ordinal> = messages.iter().map(|message| message.ordinal).collect();
         let now = self.current_time();
-        self.run_write(WHAT, move |c| delete_message_rows(c, &row, &id, &ordinals, now))
+        self.run_write(WHAT, move |db| delete_message_rows(db, &row, &id, &ordinals, now))
             .await
     }
 
@@ -155,14 +144,14 @@ impl RecordRemoval for Embedded {
             EventOwners::Groups(groups) => {
                 self.wait_for_intake("pending_events").await?;
                 let groups = groups.clone();
-                self.run_read("pending_events", move |c| select_pending_events(c, &groups))
+                self.run_read("pending_events", move |db| select_pending_events(db, &groups))
                     .await
             }
             EventOwners::Instances(instances, limit) => {
                 self.wait_for_intake("pending_events_of").await?;
                 let instances = instances.to_vec();
-                self.run_read("pending_events_of", move |c| {
-                    select_pending_events_of(c, &instances, limit)
+                self.run_read("pending_events_of", move |db| {
+                    select_pending_events_of(db, &instances, limit)
                 })
                 .await
             }
@@ -185,8 +174,8 @@ impl RecordRemoval for Embedded {
         limit: usize,
     ) -> PortResult<usize> {
         let (tenant, instances, kinds) = (tenant.clone(), instances.to_vec(), self.known_kinds());
-        self.run_write("delete_tenant_records", move |c| {
-            delete_records(c, &tenant, &instances, kinds, limit)
+        self.run_write("delete_tenant_records", move |db| {
+            delete_records(db, &tenant, &instances, kinds, limit)
         })
         .await
     }

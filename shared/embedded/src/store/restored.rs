@@ -6,7 +6,7 @@ use super::messages::MessageRow;
 use super::published_events::skip_lost_numbers;
 use super::table::{PARTITION_NAME, apply_writes, make_writes};
 use super::table_kinds::delete_unmoved_records;
-use crate::db_error::DbError;
+use crate::db_error::{DbError, DbResult};
 use crate::sql_records::{encode_json, keep_readable, query_all};
 use jiff::Timestamp;
 use recado_domain::conversation::Conversation;
@@ -38,26 +38,26 @@ pub struct RestoredCounts {
 
 /// Doubts every record that says that something is to be done. `taken_at`: the time of the backup.
 pub(crate) fn doubt_restored_rows(
-    c: &Connection,
+    db: &Connection,
     taken_at: Timestamp,
     now: Timestamp,
-) -> Result<RestoredCounts, DbError> {
-    skip_lost_numbers(c, now)?;
-    expect_missed_messages(c, taken_at)?;
-    delete_unmoved_records(c)?;
+) -> DbResult<RestoredCounts> {
+    skip_lost_numbers(db, now)?;
+    expect_missed_messages(db, taken_at)?;
+    delete_unmoved_records(db)?;
     Ok(RestoredCounts {
         taken_at,
-        messages: doubt_messages(c, taken_at, now)?,
-        answers: doubt_answers(c, now)?,
-        scheduled: doubt_scheduled(c, taken_at, now)?,
-        batches: doubt_batches(c, taken_at, now)?,
-        emails: doubt_invitations(c, taken_at, now)?,
+        messages: doubt_messages(db, taken_at, now)?,
+        answers: doubt_answers(db, now)?,
+        scheduled: doubt_scheduled(db, taken_at, now)?,
+        batches: doubt_batches(db, taken_at, now)?,
+        emails: doubt_invitations(db, taken_at, now)?,
     })
 }
 
 /// Has every instance look for what it missed since the backup.
-fn expect_missed_messages(c: &Connection, taken_at: Timestamp) -> Result<(), DbError> {
-    let mut statement = c.prepare("SELECT id, body FROM instance_states")?;
+fn expect_missed_messages(db: &Connection, taken_at: Timestamp) -> DbResult<()> {
+    let mut statement = db.prepare("SELECT id, body FROM instance_states")?;
     let mut rows = statement.query([])?;
     let mut states = Vec::new();
     while let Some(row) = rows.next()? {
@@ -65,19 +65,19 @@ fn expect_missed_messages(c: &Connection, taken_at: Timestamp) -> Result<(), DbE
     }
     for (id, mut state) in states {
         state.expect_missed_messages(taken_at);
-        upsert_state(c, &id, &state)?;
+        upsert_state(db, &id, &state)?;
     }
     Ok(())
 }
 
 /// Makes every message that was to be sent one of unknown outcome.
-fn doubt_messages(c: &Connection, taken_at: Timestamp, now: Timestamp) -> Result<usize, DbError> {
+fn doubt_messages(db: &Connection, taken_at: Timestamp, now: Timestamp) -> DbResult<usize> {
     let mut doubted = 0;
-    for mut message in query_all::<Message>(c, "SELECT body FROM messages WHERE open = 1", [])? {
+    for mut message in query_all::<Message>(db, "SELECT body FROM messages WHERE open = 1", [])? {
         let nonce = make_nonce(message.message_id().as_str(), taken_at)?;
         let out = message.out.as_mut();
         if out.is_some_and(|out| out.doubt_restored(nonce, taken_at, now).is_ok()) {
-            MessageRow::from_message(&message)?.write_row(c, now)?;
+            MessageRow::from_message(&message)?.write_row(db, now)?;
             doubted += 1;
         }
     }
@@ -85,22 +85,22 @@ fn doubt_messages(c: &Connection, taken_at: Timestamp, now: Timestamp) -> Result
 }
 
 /// Makes the nonce of the attempt that may have been made since the backup.
-fn make_nonce(message: &str, taken_at: Timestamp) -> Result<Nonce, DbError> {
+fn make_nonce(message: &str, taken_at: Timestamp) -> DbResult<Nonce> {
     let at = taken_at.as_millisecond().to_string();
     let text = hash_parts(&["restored", message, &at], 16);
     Nonce::parse(&text).map_err(|_| DbError::Argument("a hash is no nonce"))
 }
 
 /// Leaves what agents owe to people.
-fn doubt_answers(c: &Connection, now: Timestamp) -> Result<usize, DbError> {
+fn doubt_answers(db: &Connection, now: Timestamp) -> DbResult<usize> {
     let owed = "SELECT body FROM conversations WHERE status = 'active'
         AND (CASE WHEN json_valid(body) THEN json_extract(body, '$.turn_upto') END > CASE WHEN json_valid(body) THEN json_extract(body, '$.answered') END
             OR CASE WHEN json_valid(body) THEN json_extract(body, '$.agent_returns_at') END IS NOT NULL)";
     let mut doubted = 0;
-    for mut conversation in query_all::<Conversation>(c, owed, [])? {
+    for mut conversation in query_all::<Conversation>(db, owed, [])? {
         if conversation.doubt_restored() {
             conversation.raise_revision();
-            ConversationRow::from_conversation(&conversation)?.write_row(c, now)?;
+            ConversationRow::from_conversation(&conversation)?.write_row(db, now)?;
             doubted += 1;
         }
     }
@@ -108,29 +108,29 @@ fn doubt_answers(c: &Connection, now: Timestamp) -> Result<usize, DbError> {
 }
 
 /// Has scheduled messages that fell due since the backup looked for before they are sent.
-fn doubt_scheduled(c: &Connection, taken_at: Timestamp, now: Timestamp) -> Result<usize, DbError> {
+fn doubt_scheduled(db: &Connection, taken_at: Timestamp, now: Timestamp) -> DbResult<usize> {
     let due = format!("SELECT body FROM records WHERE {PARTITION_NAME} = ?1 AND due <= ?2");
     let values = params![ScheduledMessage::KIND, now.as_millisecond()];
-    let mut found: Vec<ScheduledMessage> = query_all(c, &due, values)?;
+    let mut found: Vec<ScheduledMessage> = query_all(db, &due, values)?;
     for scheduled in &mut found {
         scheduled.doubt_restored(taken_at);
-        apply_writes(c, &put_doubted(scheduled)?)?;
+        apply_writes(db, &put_doubted(scheduled)?)?;
     }
     Ok(found.len())
 }
 
 /// Returns the writes that store a record that was doubted.
-fn put_doubted<T: Record>(record: &T) -> Result<Vec<Write>, DbError> {
+fn put_doubted<T: Record>(record: &T) -> DbResult<Vec<Write>> {
     let writes = Kind::of::<T>().put_writes(&encode_json(record)?);
     writes.map_err(|_| DbError::Argument("a doubted record that cannot be written"))
 }
 
 /// Marks the batches that may have sent something since the backup, and pauses those that run, or should have begun: nobody knows how
 /// far they came. Returns how many are paused.
-fn doubt_batches(c: &Connection, taken_at: Timestamp, now: Timestamp) -> Result<usize, DbError> {
+fn doubt_batches(db: &Connection, taken_at: Timestamp, now: Timestamp) -> DbResult<usize> {
     let mut paused = 0;
     let all = format!("SELECT body FROM records WHERE {PARTITION_NAME} = ?1");
-    for mut batch in query_all::<Batch>(c, &all, [Batch::KIND])? {
+    for mut batch in query_all::<Batch>(db, &all, [Batch::KIND])? {
         if !batch.doubt_restored(taken_at, now) {
             continue;
         }
@@ -138,20 +138,20 @@ fn doubt_batches(c: &Connection, taken_at: Timestamp, now: Timestamp) -> Result<
         if (is_due || batch.is_expanding()) && batch.follow(BatchOrder::Pause, now).is_ok() {
             paused += 1;
         }
-        apply_writes(c, &put_doubted(&batch)?)?;
+        apply_writes(db, &put_doubted(&batch)?)?;
     }
     Ok(paused)
 }
 
 /// Gives up the e-mails that wait, and marks the invitations that are to become messages. The carriers cannot be asked what they took.
 /// Returns how many e-mails were given up.
-fn doubt_invitations(c: &Connection, taken_at: Timestamp, now: Timestamp) -> Result<usize, DbError> {
+fn doubt_invitations(db: &Connection, taken_at: Timestamp, now: Timestamp) -> DbResult<usize> {
     let open = format!(
         "SELECT body FROM records WHERE {PARTITION_NAME} = ?1
             AND (due IS NOT NULL OR CASE WHEN json_valid(body) THEN json_extract(body, '$.state') END = 'taken')"
     );
     let mut given_up = 0;
-    for mut invitation in query_all::<Invitation>(c, &open, [Invitation::KIND])? {
+    for mut invitation in query_all::<Invitation>(db, &open, [Invitation::KIND])? {
         let is_doubted = if let InvitationState::Email { outbox } = &mut invitation.state {
             let why = "restored from a backup".to_owned();
             let is_given_up = outbox.give_up(Reason::UnknownOutcome, why, now).is_ok();
@@ -164,7 +164,7 @@ fn doubt_invitations(c: &Connection, taken_at: Timestamp, now: Timestamp) -> Res
             invitation.doubt_restored(taken_at)
         };
         if is_doubted {
-            make_writes(c, &put_doubted(&invitation)?, &KINDS, now)?;
+            make_writes(db, &put_doubted(&invitation)?, &KINDS, now)?;
         }
     }
     Ok(given_up)
@@ -237,9 +237,9 @@ mod tests {
         let mut owed = fixture.conversation(1);
         owed.receive_message(true, at(10)).unwrap();
         let id = owed.id.clone();
-        let write = move |c: &Connection| ConversationRow::from_conversation(&owed)?.write_row(c, at(10));
+        let write = move |db: &Connection| ConversationRow::from_conversation(&owed)?.write_row(db, at(10));
         block_on(store.run_write("test", write)).unwrap();
-        let doubt = |c: &Connection| doubt_restored_rows(c, at(50), at(100));
+        let doubt = |db: &Connection| doubt_restored_rows(db, at(50), at(100));
         assert_eq!(block_on(store.run_write("test", doubt)).unwrap().answers, 1);
         assert!(!is_signed_in());
         let waits = block_on(store.find_conversation(&id)).unwrap().unwrap();
@@ -264,7 +264,7 @@ mod tests {
         for one in [&due, &ahead] {
             let _ = block_on(begin_batch(&store, &mut Versioned::new(one.clone()), None, at(0))).unwrap();
         }
-        let doubt = |c: &Connection| doubt_restored_rows(c, at(50), at(100));
+        let doubt = |db: &Connection| doubt_restored_rows(db, at(50), at(100));
         assert_eq!(block_on(store.run_write("test", doubt)).unwrap().batches, 1);
         let state = |one: &Batch| {
             let found = block_on(find_batch(&store, &one.tenant, &one.id)).unwrap();
@@ -294,10 +294,10 @@ mod tests {
         let state = InstanceState::default();
         let insert = {
             let id = fixture.instance().clone();
-            move |c: &Connection| upsert_state(c, &id, &state)
+            move |db: &Connection| upsert_state(db, &id, &state)
         };
         block_on(store.run_write("test", insert)).unwrap();
-        let doubt = |c: &Connection| doubt_restored_rows(c, at(50), at(100));
+        let doubt = |db: &Connection| doubt_restored_rows(db, at(50), at(100));
         let counts = block_on(store.run_write("test", doubt)).unwrap();
         assert_eq!((counts.scheduled, counts.batches, counts.emails), (1, 1, 1));
         let found = |id| {

@@ -3,7 +3,7 @@
 use super::published_events::insert_published_events;
 use crate::Embedded;
 use crate::clock::EmbeddedSystem;
-use crate::db_error::DbError;
+use crate::db_error::{DbError, DbResult};
 use crate::sql_records::{count_from_sql, execute_sql, keep_readable, read_lossy_text, to_sql_limit};
 use async_trait::async_trait;
 use jiff::Timestamp;
@@ -32,7 +32,7 @@ fn round_up_to_second(at: Timestamp) -> i64 {
 }
 
 /// Reads an item of the columns `sort, version, body, expires`. A body that is no text becomes one that no kind can read.
-fn parse_item(partition: &Partition, row: &Row<'_>) -> Result<StoredItem, DbError> {
+fn parse_item(partition: &Partition, row: &Row<'_>) -> DbResult<StoredItem> {
     let (version, expires): (i64, Option<i64>) = (row.get(1)?, row.get(3)?);
     Ok(StoredItem {
         key: Key {
@@ -45,20 +45,20 @@ fn parse_item(partition: &Partition, row: &Row<'_>) -> Result<StoredItem, DbErro
     })
 }
 
-pub(super) fn select_item(c: &Connection, key: &Key, now: Timestamp) -> Result<Option<StoredItem>, DbError> {
+pub(super) fn select_item(db: &Connection, key: &Key, now: Timestamp) -> DbResult<Option<StoredItem>> {
     let sql = "SELECT sort, version, body, expires FROM records
         WHERE partition = ?1 AND sort = ?2 AND (expires IS NULL OR expires > ?3)";
-    let mut statement = c.prepare_cached(sql)?;
+    let mut statement = db.prepare_cached(sql)?;
     let mut rows = statement.query(params![key.partition.to_string(), key.sort, whole_second(now)])?;
     rows.next()?
         .map(|row| parse_item(&key.partition, row))
         .transpose()
 }
 
-fn select_items(c: &Connection, keys: &[Key], now: Timestamp) -> Result<Vec<StoredItem>, DbError> {
+fn select_items(db: &Connection, keys: &[Key], now: Timestamp) -> DbResult<Vec<StoredItem>> {
     let mut found = Vec::new();
     for key in keys {
-        found.extend(keep_readable(key.partition.name, select_item(c, key, now))?.flatten());
+        found.extend(keep_readable(key.partition.name, select_item(db, key, now))?.flatten());
     }
     Ok(found)
 }
@@ -87,7 +87,7 @@ fn write_conditions(query: &Query, now: Timestamp) -> (String, Vec<Value>) {
     (sql, values)
 }
 
-fn select_page(c: &Connection, query: &Query, now: Timestamp) -> Result<ItemPage, DbError> {
+fn select_page(db: &Connection, query: &Query, now: Timestamp) -> DbResult<ItemPage> {
     let (conditions, mut values) = write_conditions(query, now);
     let order = if query.reverse { "DESC" } else { "ASC" };
     let sql = format!(
@@ -96,7 +96,7 @@ fn select_page(c: &Connection, query: &Query, now: Timestamp) -> Result<ItemPage
     let limit = query.limit.max(1);
     // One item more than wanted shows whether there is another page.
     values.push(to_sql_limit(limit.saturating_add(1)).into());
-    let mut statement = c.prepare_cached(&sql)?;
+    let mut statement = db.prepare_cached(&sql)?;
     let mut rows = statement.query(params_from_iter(values))?;
     let mut page = ItemPage {
         items: Vec::new(),
@@ -116,10 +116,10 @@ fn select_page(c: &Connection, query: &Query, now: Timestamp) -> Result<ItemPage
     Ok(page)
 }
 
-fn count_items(c: &Connection, query: &Query, now: Timestamp) -> Result<u64, DbError> {
+fn count_items(db: &Connection, query: &Query, now: Timestamp) -> DbResult<u64> {
     let (conditions, values) = write_conditions(query, now);
     let sql = format!("SELECT count(*) FROM records WHERE {conditions}");
-    let count: i64 = c
+    let count: i64 = db
         .prepare_cached(&sql)?
         .query_row(params_from_iter(values), |row| row.get(0))?;
     Ok(count_from_sql(count))
@@ -127,16 +127,16 @@ fn count_items(c: &Connection, query: &Query, now: Timestamp) -> Result<u64, DbE
 
 /// Returns the keys of the items of a kind that are due at `due` and have not expired at `now`.
 fn select_due(
-    c: &Connection,
+    db: &Connection,
     kind: &'static str,
     (due, now): (Timestamp, Timestamp),
     limit: usize,
-) -> Result<Vec<Key>, DbError> {
+) -> DbResult<Vec<Key>> {
     let sql = format!(
         "SELECT partition, sort FROM records WHERE {PARTITION_NAME} = ?1
             AND due <= ?2 AND (expires IS NULL OR expires > ?3) ORDER BY due, partition, sort LIMIT ?4"
     );
-    let mut statement = c.prepare_cached(&sql)?;
+    let mut statement = db.prepare_cached(&sql)?;
     let values = params![kind, due.as_millisecond(), whole_second(now), to_sql_limit(limit)];
     let mut rows = statement.query(values)?;
     let mut keys = Vec::new();
@@ -146,7 +146,7 @@ fn select_due(
     Ok(keys)
 }
 
-fn parse_key(kind: &'static str, row: &Row<'_>) -> Result<Key, DbError> {
+fn parse_key(kind: &'static str, row: &Row<'_>) -> DbResult<Key> {
     let (partition, sort): (String, String) = (row.get("partition")?, row.get("sort")?);
     let owner = partition.split_once('#').map_or("", |(_, owner)| owner);
     let owner = (!owner.is_empty()).then(|| TenantId::parse(owner)).transpose();
@@ -154,7 +154,7 @@ fn parse_key(kind: &'static str, row: &Row<'_>) -> Result<Key, DbError> {
     Ok(Key::new(kind, owner.as_ref(), sort))
 }
 
-fn meets_condition(c: &Connection, write: &Write, now: Timestamp) -> Result<bool, DbError> {
+fn meets_condition(db: &Connection, write: &Write, now: Timestamp) -> DbResult<bool> {
     let (key, condition) = (write.key(), write.condition());
     if condition == Condition::Always {
         return Ok(true);
@@ -162,7 +162,7 @@ fn meets_condition(c: &Connection, write: &Write, now: Timestamp) -> Result<bool
     let sql = "SELECT version FROM records
         WHERE partition = ?1 AND sort = ?2 AND (expires IS NULL OR expires > ?3)";
     let values = params![key.partition.to_string(), key.sort, whole_second(now)];
-    let mut statement = c.prepare_cached(sql)?;
+    let mut statement = db.prepare_cached(sql)?;
     let stored: Option<i64> = statement.query_row(values, |row| row.get(0)).optional()?;
     Ok(match condition {
         Condition::Always => true,
@@ -173,27 +173,27 @@ fn meets_condition(c: &Connection, write: &Write, now: Timestamp) -> Result<bool
 
 /// Makes writes if all of their conditions hold, and publishes what they tell.
 pub(super) fn write_items(
-    c: &Connection,
+    db: &Connection,
     writes: &[Write],
     kinds: &[Kind],
     now: Timestamp,
-) -> Result<WriteResult, DbError> {
-    let refused = find_refused(c, writes, now)?;
+) -> DbResult<WriteResult> {
+    let refused = find_refused(db, writes, now)?;
     if !refused.is_empty() {
         return Ok(Err(Refusal(refused)));
     }
-    make_writes(c, writes, kinds, now).map(Ok)
+    make_writes(db, writes, kinds, now).map(Ok)
 }
 
 /// Returns the places of the writes whose conditions do not hold.
-pub(super) fn find_refused(c: &Connection, writes: &[Write], now: Timestamp) -> Result<Vec<usize>, DbError> {
+pub(super) fn find_refused(db: &Connection, writes: &[Write], now: Timestamp) -> DbResult<Vec<usize>> {
     let keys: BTreeSet<&Key> = writes.iter().map(Write::key).collect();
     if writes.len() > WRITES_MAX || keys.len() < writes.len() {
         return Err(DbError::Argument("too many writes at once, or two to one key"));
     }
     let mut refused = Vec::new();
     for (place, write) in writes.iter().enumerate() {
-        if !meets_condition(c, write, now)? {
+        if !meets_condition(db, write, now)? {
             refused.push(place);
         }
     }
@@ -203,39 +203,39 @@ pub(super) fn find_refused(c: &Connection, writes: &[Write], now: Timestamp) -> 
 /// Makes writes of which [`find_refused`] found none refused, and publishes what they tell. Returns the versions of the items that were
 /// put.
 pub(super) fn make_writes(
-    c: &Connection,
+    db: &Connection,
     writes: &[Write],
     kinds: &[Kind],
     now: Timestamp,
-) -> Result<Vec<Version>, DbError> {
+) -> DbResult<Vec<Version>> {
     for write in writes {
         let Write::Put(item, _) = write else { continue };
         let name = item.key.partition.name;
         if let Some(kind) = kinds.iter().find(|kind| kind.is_published && kind.name == name) {
-            publish_change(c, kind, item, now)?;
+            publish_change(db, kind, item, now)?;
         }
     }
-    apply_writes(c, writes)
+    apply_writes(db, writes)
 }
 
 /// Publishes what an item tells that is about to be stored. One that cannot be read tells nothing.
-fn publish_change(c: &Connection, kind: &Kind, item: &NewItem, now: Timestamp) -> Result<(), DbError> {
-    let old = keep_readable(kind.name, select_item(c, &item.key, now))?.flatten();
+fn publish_change(db: &Connection, kind: &Kind, item: &NewItem, now: Timestamp) -> DbResult<()> {
+    let old = keep_readable(kind.name, select_item(db, &item.key, now))?.flatten();
     let old = old.as_ref().map(|old| old.body.as_str());
     let events = kind.derive_events(old, &item.body, now);
     let events = events.map_err(|_| DbError::Argument("a record that its kind cannot read"));
-    insert_published_events(c, &keep_readable(kind.name, events)?.unwrap_or_default())
+    insert_published_events(db, &keep_readable(kind.name, events)?.unwrap_or_default())
 }
 
 /// Makes writes whatever is stored, and publishes nothing. Returns the versions of the items that were put.
-pub(super) fn apply_writes(c: &Connection, writes: &[Write]) -> Result<Vec<Version>, DbError> {
+pub(super) fn apply_writes(db: &Connection, writes: &[Write]) -> DbResult<Vec<Version>> {
     let mut versions = Vec::new();
     for write in writes {
         match write {
-            Write::Put(item, _) => versions.push(put_item(c, item)?),
+            Write::Put(item, _) => versions.push(put_item(db, item)?),
             Write::Delete(key, _) => {
                 let sql = "DELETE FROM records WHERE partition = ?1 AND sort = ?2";
-                execute_sql(c, sql, params![key.partition.to_string(), key.sort])?;
+                execute_sql(db, sql, params![key.partition.to_string(), key.sort])?;
             }
             Write::Check(..) => {}
         }
@@ -243,7 +243,7 @@ pub(super) fn apply_writes(c: &Connection, writes: &[Write]) -> Result<Vec<Versi
     Ok(versions)
 }
 
-fn put_item(c: &Connection, item: &NewItem) -> Result<Version, DbError> {
+fn put_item(db: &Connection, item: &NewItem) -> DbResult<Version> {
     let version = Version(EmbeddedSystem.random_u64().max(1));
     let sql = "INSERT OR REPLACE INTO records (partition, sort, version, body, expires, due)
         VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
@@ -255,17 +255,17 @@ fn put_item(c: &Connection, item: &NewItem) -> Result<Version, DbError> {
         item.expires.map(round_up_to_second),
         item.due.map(Timestamp::as_millisecond)
     ];
-    execute_sql(c, sql, values)?;
+    execute_sql(db, sql, values)?;
     Ok(version)
 }
 
 /// Deletes items that expired at `now` or before and are kept no longer. At most `most` of a kind are deleted, and of what leads to it.
 pub(super) fn delete_expired_items(
-    c: &Connection,
+    db: &Connection,
     kinds: &[Kind],
     now: Timestamp,
     most: usize,
-) -> Result<usize, DbError> {
+) -> DbResult<usize> {
     let sql = format!(
         "DELETE FROM records WHERE (partition, sort) IN
             (SELECT partition, sort FROM records WHERE {PARTITION_NAME} = ?1 AND expires <= ?2 LIMIT ?3)"
@@ -274,16 +274,16 @@ pub(super) fn delete_expired_items(
     for kind in kinds {
         let before = whole_second(add_duration(now, -kind.kept_expired));
         for name in std::iter::once(kind.name).chain(kind.leads.iter().copied()) {
-            deleted += execute_sql(c, &sql, params![name, before, to_sql_limit(most)])?;
+            deleted += execute_sql(db, &sql, params![name, before, to_sql_limit(most)])?;
         }
     }
     Ok(deleted)
 }
 
 /// Returns the time at which the next item of a kind is due after `now`.
-fn select_next_due(c: &Connection, kind: &str, now: Timestamp) -> Result<Option<Timestamp>, DbError> {
+fn select_next_due(db: &Connection, kind: &str, now: Timestamp) -> DbResult<Option<Timestamp>> {
     let sql = format!("SELECT min(due) FROM records WHERE {PARTITION_NAME} = ?1 AND due > ?2");
-    let next: Option<i64> = c
+    let next: Option<i64> = db
         .prepare_cached(&sql)?
         .query_row(params![kind, now.as_millisecond()], |row| row.get(0))?;
     Ok(next.map(from_unix_millis))
@@ -294,7 +294,7 @@ impl Embedded {
     /// `reconcile`.
     pub async fn find_next_due(&self, kind: &Kind, now: Timestamp) -> PortResult<Option<Timestamp>> {
         let name = kind.name;
-        self.run_read("next_due", move |c| select_next_due(c, name, now))
+        self.run_read("next_due", move |db| select_next_due(db, name, now))
             .await
     }
 }
@@ -303,7 +303,7 @@ impl Embedded {
 impl Table for Embedded {
     async fn get(&self, key: &Key) -> PortResult<Option<StoredItem>> {
         let (key, now) = (key.clone(), self.current_time());
-        self.run_lookup("record", move |c| select_item(c, &key, now))
+        self.run_lookup("record", move |db| select_item(db, &key, now))
             .await
     }
 
@@ -313,7 +313,7 @@ impl Table for Embedded {
 
     async fn get_many(&self, keys: &[Key]) -> PortResult<Vec<StoredItem>> {
         let (keys, now) = (keys.to_vec(), self.current_time());
-        self.run_read("records_by_key", move |c| select_items(c, &keys, now))
+        self.run_read("records_by_key", move |db| select_items(db, &keys, now))
             .await
     }
 
@@ -321,28 +321,28 @@ impl Table for Embedded {
         let (writes, kinds, now) = (writes.to_vec(), self.known_kinds(), self.current_time());
         let is_configuration = Kind::touches_configuration(kinds, &writes);
         let changing = is_configuration.then(|| self.config_cache().begin_config_change());
-        self.run_write("write_records", move |c| {
+        self.run_write("write_records", move |db| {
             let _held_until_committed = &changing;
-            write_items(c, &writes, kinds, now)
+            write_items(db, &writes, kinds, now)
         })
         .await
     }
 
     async fn page(&self, query: &Query) -> PortResult<ItemPage> {
         let (query, now) = (query.clone(), self.current_time());
-        self.run_read("records", move |c| select_page(c, &query, now))
+        self.run_read("records", move |db| select_page(db, &query, now))
             .await
     }
 
     async fn count(&self, query: &Query) -> PortResult<u64> {
         let (query, now) = (query.clone(), self.current_time());
-        self.run_read("count_records", move |c| count_items(c, &query, now))
+        self.run_read("count_records", move |db| count_items(db, &query, now))
             .await
     }
 
     async fn list_due(&self, kind: &Kind, now: Timestamp, limit: usize) -> PortResult<Vec<Key>> {
         let (kind, times) = (kind.name, (now, self.current_time()));
-        self.run_read("due_records", move |c| select_due(c, kind, times, limit))
+        self.run_read("due_records", move |db| select_due(db, kind, times, limit))
             .await
     }
 }

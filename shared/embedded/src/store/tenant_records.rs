@@ -1,5 +1,5 @@
 use super::table::apply_writes;
-use crate::db_error::DbError;
+use crate::db_error::DbResult;
 use crate::queue::delete_tenant_messages;
 use crate::sql_records::{execute_sql, query_all, read_lossy_text, to_sql_limit};
 use recado_domain::config::Instance;
@@ -35,10 +35,10 @@ const PENDING_EVENTS: &str = "SELECT body FROM events WHERE due IS NOT NULL
     AND CASE WHEN json_valid(body) THEN json_extract(body, '$.job.provider') END = ?1 AND CASE WHEN json_valid(body) THEN json_extract(body, '$.job.external') END = ?2 LIMIT ?3";
 
 pub(super) fn select_pending_events_of(
-    connection: &Connection,
+    db: &Connection,
     instances: &[Instance],
     limit: usize,
-) -> Result<Vec<EventRecord>, DbError> {
+) -> DbResult<Vec<EventRecord>> {
     let mut found = Vec::new();
     for instance in instances {
         let Some(external) = instance.resolve_external_id() else {
@@ -46,72 +46,58 @@ pub(super) fn select_pending_events_of(
         };
         let left = to_sql_limit(limit.saturating_sub(found.len()));
         let values = params![instance.provider.as_str(), external.as_str(), left];
-        found.extend(query_all::<EventRecord>(connection, PENDING_EVENTS, values)?);
+        found.extend(query_all::<EventRecord>(db, PENDING_EVENTS, values)?);
     }
     Ok(found)
 }
 
 pub(super) fn delete_records(
-    connection: &Connection,
+    db: &Connection,
     tenant: &TenantId,
     instances: &[Instance],
     kinds: &[Kind],
     most: usize,
-) -> Result<usize, DbError> {
+) -> DbResult<usize> {
     let limit = to_sql_limit(most);
-    let mut deleted = delete_tenant_messages(connection, tenant, instances, most)?;
+    let mut deleted = delete_tenant_messages(db, tenant, instances, most)?;
     for sql in BY_TENANT {
-        deleted += execute_sql(connection, sql, params![tenant.as_str(), limit])?;
+        deleted += execute_sql(db, sql, params![tenant.as_str(), limit])?;
     }
     for kind in kinds.iter().filter(|kind| !kind.goes_last) {
-        deleted += remove_items(connection, tenant, kind, most)?;
+        deleted += remove_items(db, tenant, kind, most)?;
     }
     for instance in instances {
         for sql in BY_INSTANCE {
-            deleted += execute_sql(connection, sql, params![instance.id.as_str(), limit])?;
+            deleted += execute_sql(db, sql, params![instance.id.as_str(), limit])?;
         }
         let provider = instance.provider.as_str();
         if let Some(external) = instance.resolve_external_id() {
-            deleted += execute_sql(connection, EVENTS, params![provider, external.as_str(), limit])?;
+            deleted += execute_sql(db, EVENTS, params![provider, external.as_str(), limit])?;
         }
     }
     Ok(deleted)
 }
 
 /// Takes the records of a kind away that a tenant has in the table. Returns how many items were changed or deleted.
-fn remove_items(
-    connection: &Connection,
-    tenant: &TenantId,
-    kind: &Kind,
-    most: usize,
-) -> Result<usize, DbError> {
+fn remove_items(db: &Connection, tenant: &TenantId, kind: &Kind, most: usize) -> DbResult<usize> {
     let own = Partition::new(kind.name, Some(tenant));
-    let removed = select_removed(connection, &own, kind, most)?;
+    let removed = select_removed(db, &own, kind, most)?;
     for writes in &removed {
-        apply_writes(connection, writes)?;
+        apply_writes(db, writes)?;
     }
     let mut count = removed.len();
     for name in kind.leads {
         let led = Partition::new(name, Some(tenant)).to_string();
-        count += execute_sql(
-            connection,
-            LEFT_LEADS,
-            params![led, own.to_string(), to_sql_limit(most)],
-        )?;
+        count += execute_sql(db, LEFT_LEADS, params![led, own.to_string(), to_sql_limit(most)])?;
     }
     Ok(count)
 }
 
 /// Returns the writes that take the records of a partition away, those of each record together. What stays as it is does not count: it
 /// hides nothing behind it.
-fn select_removed(
-    connection: &Connection,
-    own: &Partition,
-    kind: &Kind,
-    most: usize,
-) -> Result<Vec<Vec<Write>>, DbError> {
+fn select_removed(db: &Connection, own: &Partition, kind: &Kind, most: usize) -> DbResult<Vec<Vec<Write>>> {
     let sql = "SELECT sort, body FROM records WHERE partition = ?1 ORDER BY sort";
-    let mut statement = connection.prepare_cached(sql)?;
+    let mut statement = db.prepare_cached(sql)?;
     let mut rows = statement.query([own.to_string()])?;
     let mut removed = Vec::new();
     while removed.len() < most

@@ -1,6 +1,6 @@
 //! Messages that a provider accepted and WhatsApp did not acknowledge, by their owner: `tenant/instance`.
 
-use crate::db_error::DbError;
+use crate::db_error::{DbError, DbResult};
 use crate::sql_records::{decode_column, keep_readable, to_sql_limit};
 use jiff::Timestamp;
 use recado_domain::alert::UnacknowledgedLook;
@@ -13,7 +13,7 @@ use rusqlite::{Connection, params};
 /// The text after every owner of a tenant: the character after `/` is `0`.
 const AFTER_TENANT: char = '0';
 
-fn parse_owner(owner: &str) -> Result<(TenantId, InstanceId), DbError> {
+fn parse_owner(owner: &str) -> DbResult<(TenantId, InstanceId)> {
     let damaged = DbError::Argument("a damaged id");
     let ids = owner.split_once('/').and_then(|(tenant, instance)| {
         Some((TenantId::parse(tenant).ok()?, InstanceId::parse(instance).ok()?))
@@ -24,14 +24,14 @@ fn parse_owner(owner: &str) -> Result<(TenantId, InstanceId), DbError> {
 /// Counts, by owner, the messages whose acknowledgement is missing since a time of `range`. Each owner is one step in the
 /// index, whatever number of messages others have.
 pub(super) fn count_by_owner(
-    c: &Connection,
+    db: &Connection,
     range: (Timestamp, Timestamp),
     most: usize,
-) -> Result<UnacknowledgedCounts, DbError> {
-    let mut next_owner = c.prepare_cached(
+) -> DbResult<UnacknowledgedCounts> {
+    let mut next_owner = db.prepare_cached(
         "SELECT min(ack_owner) FROM deliveries WHERE ack_owner IS NOT NULL AND ack_owner > ?1",
     )?;
-    let mut count = c.prepare_cached(
+    let mut count = db.prepare_cached(
         "SELECT count(*), min(ack_since) FROM (SELECT ack_since FROM deliveries
             WHERE ack_owner = ?1 AND ack_due > ?2 AND ack_due <= ?3 ORDER BY ack_due LIMIT ?4)",
     )?;
@@ -66,7 +66,7 @@ pub(super) fn count_by_owner(
 /// The place of a row in the list: its owner, when its acknowledgement was due, and its key.
 type ListPlace = (String, i64, String);
 
-fn parse_cursor(cursor: &str) -> Result<ListPlace, DbError> {
+fn parse_cursor(cursor: &str) -> DbResult<ListPlace> {
     let mut parts = cursor.splitn(3, ':');
     let mut part = || parts.next().ok_or(DbError::Cursor);
     let (due, key, owner) = (part()?, part()?.to_owned(), part()?.to_owned());
@@ -75,11 +75,11 @@ fn parse_cursor(cursor: &str) -> Result<ListPlace, DbError> {
 
 /// Returns a page of the messages whose acknowledgement is missing at `now`: by instance, and of one the oldest first.
 pub(super) fn select_page(
-    c: &Connection,
+    db: &Connection,
     filter: &UnacknowledgedFilter,
     now: Timestamp,
     page: &PageRequest,
-) -> Result<Page<UnacknowledgedMessage>, DbError> {
+) -> DbResult<Page<UnacknowledgedMessage>> {
     let mut found = Page {
         items: Vec::new(),
         next_cursor: None,
@@ -97,7 +97,7 @@ pub(super) fn select_page(
     };
     let owners = "SELECT min(ack_owner) FROM deliveries
         WHERE ack_owner IS NOT NULL AND ack_owner >= ?1 AND (?2 IS NULL OR ack_owner < ?2)";
-    let mut next_owner = c.prepare_cached(owners)?;
+    let mut next_owner = db.prepare_cached(owners)?;
     while let Some(owner) =
         next_owner.query_row(params![place.0, end], |row| row.get::<_, Option<String>>(0))?
     {
@@ -110,7 +110,7 @@ pub(super) fn select_page(
         };
         let ids = keep_readable("deliveries", parse_owner(&place.0))?.filter(is_wanted);
         if let Some(ids) = ids
-            && !add_rows_of_owner(c, &ids, &mut place, now, page.limit, &mut found)?
+            && !add_rows_of_owner(db, &ids, &mut place, now, page.limit, &mut found)?
         {
             found.next_cursor = Some(format!("{}:{}:{}", place.1, place.2, place.0));
             return Ok(found);
@@ -124,14 +124,14 @@ pub(super) fn select_page(
 /// Adds the rows of one owner that come after `place` to `found`, and moves `place` on. Returns `false` if there are more
 /// than a page holds.
 fn add_rows_of_owner(
-    c: &Connection,
+    db: &Connection,
     (tenant, instance): &(TenantId, InstanceId),
     place: &mut ListPlace,
     now: Timestamp,
     limit: usize,
     found: &mut Page<UnacknowledgedMessage>,
-) -> Result<bool, DbError> {
-    let mut rows = c.prepare_cached(
+) -> DbResult<bool> {
+    let mut rows = db.prepare_cached(
         "SELECT ack_since, ack_due, key, body FROM deliveries
             WHERE ack_owner = ?1 AND (ack_due, key) > (?2, ?3) AND ack_due <= ?4 ORDER BY ack_due, key LIMIT ?5",
     )?;

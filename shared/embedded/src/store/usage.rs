@@ -1,5 +1,5 @@
 use crate::Embedded;
-use crate::db_error::DbError;
+use crate::db_error::DbResult;
 use crate::sql_records::{
     count_from_sql, decode_json, encode_json, execute_sql, keep_readable, to_sql_integer,
 };
@@ -13,7 +13,7 @@ use recado_ports::ports::PortResult;
 use rusqlite::{Connection, Row, params};
 
 /// Adds a sum to the stored one of the same tenant, day, agent, model and country.
-pub(super) fn add_usage_to_sum(connection: &Connection, sum: &UsageSum) -> Result<(), DbError> {
+pub(super) fn add_usage_to_sum(db: &Connection, sum: &UsageSum) -> DbResult<()> {
     let sql = "INSERT INTO usage
             (tenant, day, agent, model, country, replies, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens,
                 expires, discarded_drafts, recordings, audio_millis, charged_messages)
@@ -26,7 +26,7 @@ pub(super) fn add_usage_to_sum(connection: &Connection, sum: &UsageSum) -> Resul
             expires = ?11";
     let tokens = sum.tokens;
     execute_sql(
-        connection,
+        db,
         sql,
         params![
             sum.tenant.as_str(),
@@ -50,21 +50,17 @@ pub(super) fn add_usage_to_sum(connection: &Connection, sum: &UsageSum) -> Resul
 }
 
 /// Writes a sum in place of the stored one of the same tenant, day, agent, model and country.
-pub(super) fn replace_usage_sum(
-    connection: &Connection,
-    sum: &UsageSum,
-    expires: Timestamp,
-) -> Result<(), DbError> {
+pub(super) fn replace_usage_sum(db: &Connection, sum: &UsageSum, expires: Timestamp) -> DbResult<()> {
     let one = "tenant = ?1 AND day = ?2 AND agent = ?3 AND model = ?4 AND country = ?5";
     let (tenant, day, agent) = (sum.tenant.as_str(), sum.day.to_string(), sum.agent.as_str());
     let country = sum.country.as_ref().map_or("", Country::as_str);
     let gone = format!("DELETE FROM usage WHERE {one}");
-    execute_sql(connection, &gone, params![tenant, day, agent, sum.model, country])?;
-    add_usage_to_sum(connection, sum)?;
+    execute_sql(db, &gone, params![tenant, day, agent, sum.model, country])?;
+    add_usage_to_sum(db, sum)?;
     let kept = format!("UPDATE usage SET expires = ?6 WHERE {one}");
     let until = expires.as_millisecond();
     let values = params![tenant, day, agent, sum.model, country, until];
-    execute_sql(connection, &kept, values).map(drop)
+    execute_sql(db, &kept, values).map(drop)
 }
 
 /// The columns that [`parse_usage_sum`] reads, in its order, and then the tenant and the time of expiry.
@@ -73,9 +69,9 @@ pub(super) const SUM_COLUMNS: &str =
         cache_write_tokens, discarded_drafts, recordings, audio_millis, charged_messages, tenant, expires";
 
 /// Reads the sum of a row of [`SUM_COLUMNS`].
-pub(super) fn parse_usage_sum(tenant: &TenantId, row: &Row<'_>) -> Result<UsageSum, DbError> {
-    let text = |column: usize| -> Result<String, DbError> { Ok(row.get(column)?) };
-    let count = |column: usize| -> Result<u64, DbError> { Ok(count_from_sql(row.get(column)?)) };
+pub(super) fn parse_usage_sum(tenant: &TenantId, row: &Row<'_>) -> DbResult<UsageSum> {
+    let text = |column: usize| -> DbResult<String> { Ok(row.get(column)?) };
+    let count = |column: usize| -> DbResult<u64> { Ok(count_from_sql(row.get(column)?)) };
     Ok(UsageSum {
         tenant: tenant.clone(),
         day: decode_json(&encode_json(&text(0)?)?)?,
@@ -106,12 +102,12 @@ impl Embedded {
         to: Date,
     ) -> PortResult<Vec<UsageSum>> {
         let (tenant, now) = (tenant.clone(), self.current_time());
-        self.run_read("list_usage", move |c| {
+        self.run_read("list_usage", move |db| {
             let sql = format!(
                 "SELECT {SUM_COLUMNS} FROM usage WHERE tenant = ?1 AND day BETWEEN ?2 AND ?3 AND expires > ?4
                     ORDER BY day, agent, model, country"
             );
-            let mut statement = c.prepare_cached(&sql)?;
+            let mut statement = db.prepare_cached(&sql)?;
             let mut rows = statement.query(params![
                 tenant.as_str(),
                 from.to_string(),

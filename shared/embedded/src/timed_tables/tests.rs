@@ -344,10 +344,7 @@ fn what_leads_to_a_record_by_its_time_is_set_back_with_it() {
     assert_eq!(count_rows(&store, count), 1, "the one of before is gone");
 }
 
-fn count_rows(
-    store: &Embedded,
-    count: impl FnMut(&Connection) -> Result<i64, DbError> + Send + 'static,
-) -> i64 {
+fn count_rows(store: &Embedded, count: impl FnMut(&Connection) -> DbResult<i64> + Send + 'static) -> i64 {
     block_on(store.run_read("count", count)).unwrap()
 }
 

@@ -1,7 +1,7 @@
 //! The rows of events, in their table and in the intake log. One whose record cannot be read is settled as others are, and a repeat finds
 //! that it is.
 
-use crate::db_error::DbError;
+use crate::db_error::{DbError, DbResult};
 use crate::payloads::payload_file_name;
 use crate::sql_records::{decode_json, encode_json, execute_sql, keep_readable, query_one, read_lossy_text};
 use jiff::Timestamp;
@@ -31,7 +31,7 @@ impl EventRow {
     pub(crate) fn from_record<P: Borrow<EventPayload> + Serialize>(
         record: &EventRecord<P>,
         expires: Option<Timestamp>,
-    ) -> Result<Self, DbError> {
+    ) -> DbResult<Self> {
         let body: &EventPayload = record.job.payload.borrow();
         let payload = match body {
             EventPayload::Stored(key) => Some(payload_file_name(key)),
@@ -57,17 +57,12 @@ impl EventRow {
     }
 
     /// Appends the row of a new event to the intake log. Returns `false` if the event is in the log already.
-    pub(crate) fn append_to_log(
-        &self,
-        connection: &Connection,
-        group: &str,
-        owner: &str,
-    ) -> Result<bool, DbError> {
+    pub(crate) fn append_to_log(&self, db: &Connection, group: &str, owner: &str) -> DbResult<bool> {
         let sql = "INSERT INTO intake (id, due, payload, body, correlation, grp, owner)
             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT (id) DO NOTHING";
         let (id, due, payload, body) = (&self.id, self.due, &self.payload, &self.body);
         let values = params![id, due, payload, body, self.correlation, group, owner];
-        Ok(execute_sql(connection, sql, values)? == 1)
+        Ok(execute_sql(db, sql, values)? == 1)
     }
 
     /// Reads the row of a new event from the intake log.
@@ -84,19 +79,15 @@ impl EventRow {
     }
 
     /// Adds the row of a new event, unless the event is known.
-    pub(crate) fn insert_new(
-        &self,
-        connection: &Connection,
-        now: Timestamp,
-    ) -> Result<RecordedEvent, DbError> {
-        if self.run_insert(connection, "ON CONFLICT (id) DO NOTHING")? == 1 {
-            return Ok(RecordedEvent::New(connection.last_insert_rowid()));
+    pub(crate) fn insert_new(&self, db: &Connection, now: Timestamp) -> DbResult<RecordedEvent> {
+        if self.run_insert(db, "ON CONFLICT (id) DO NOTHING")? == 1 {
+            return Ok(RecordedEvent::New(db.last_insert_rowid()));
         }
-        match select_event_state(connection, &self.id, now)? {
+        match select_event_state(db, &self.id, now)? {
             Some(StoredEventState::Readable(EventState::Pending)) => Ok(RecordedEvent::Pending),
             // What is owed can be done again: the repeat brought all that it needs.
             Some(StoredEventState::UnreadablePending) => {
-                self.write_row(connection)?;
+                self.write_row(db)?;
                 Ok(RecordedEvent::Pending)
             }
             Some(StoredEventState::Readable(_) | StoredEventState::UnreadableSettled) => {
@@ -104,24 +95,24 @@ impl EventRow {
             }
             // The known record has expired. The new one gets a number of its own: messages of the old one are no messages of it.
             None => {
-                execute_sql(connection, "DELETE FROM events WHERE id = ?1", [&self.id])?;
-                self.run_insert(connection, "")?;
-                Ok(RecordedEvent::New(connection.last_insert_rowid()))
+                execute_sql(db, "DELETE FROM events WHERE id = ?1", [&self.id])?;
+                self.run_insert(db, "")?;
+                Ok(RecordedEvent::New(db.last_insert_rowid()))
             }
         }
     }
 
-    pub(in crate::store) fn write_row(&self, connection: &Connection) -> Result<(), DbError> {
+    pub(in crate::store) fn write_row(&self, db: &Connection) -> DbResult<()> {
         // The id and the correlation id never change.
         let sql = "UPDATE events SET due = ?2, expires = ?3, payload = ?4, body = ?5 WHERE id = ?1";
         let values = params![self.id, self.due, self.expires, self.payload, self.body];
-        if execute_sql(connection, sql, values)? == 0 {
-            self.run_insert(connection, "")?;
+        if execute_sql(db, sql, values)? == 0 {
+            self.run_insert(db, "")?;
         }
         Ok(())
     }
 
-    fn run_insert(&self, connection: &Connection, on_conflict: &str) -> Result<usize, DbError> {
+    fn run_insert(&self, db: &Connection, on_conflict: &str) -> DbResult<usize> {
         let sql = format!(
             "INSERT INTO events (id, due, expires, payload, body, correlation)
                 VALUES (?1, ?2, ?3, ?4, ?5, ?6) {on_conflict}"
@@ -134,7 +125,7 @@ impl EventRow {
             self.body,
             self.correlation
         ];
-        execute_sql(connection, &sql, values)
+        execute_sql(db, &sql, values)
     }
 }
 
@@ -158,12 +149,12 @@ pub(crate) fn cut_out_job(record: &mut String) {
 
 /// Returns the record of an event, unless it has expired.
 pub(super) fn select_event<P: DeserializeOwned>(
-    connection: &Connection,
+    db: &Connection,
     id: &str,
     now: Timestamp,
-) -> Result<Option<EventRecord<P>>, DbError> {
+) -> DbResult<Option<EventRecord<P>>> {
     let sql = "SELECT body FROM events WHERE id = ?1 AND (expires IS NULL OR expires > ?2)";
-    query_one(connection, sql, params![id, now.as_millisecond()])
+    query_one(db, sql, params![id, now.as_millisecond()])
 }
 
 pub(super) fn settle_record(record: &mut EventRecord, reason: Option<Reason>, at: Timestamp) {
@@ -208,15 +199,15 @@ pub(crate) enum StoredEventState {
 
 /// Returns the state of an event, unless it is unknown or has expired.
 pub(crate) fn select_event_state(
-    connection: &Connection,
+    db: &Connection,
     id: &str,
     now: Timestamp,
-) -> Result<Option<StoredEventState>, DbError> {
-    if let Some(known) = keep_readable("events", select_event::<IgnoredAny>(connection, id, now))? {
+) -> DbResult<Option<StoredEventState>> {
+    if let Some(known) = keep_readable("events", select_event::<IgnoredAny>(db, id, now))? {
         return Ok(known.map(|known| StoredEventState::Readable(known.state)));
     }
     let sql = "SELECT due IS NOT NULL FROM events WHERE id = ?1";
-    let is_due: Option<bool> = connection
+    let is_due: Option<bool> = db
         .prepare_cached(sql)?
         .query_row([id], |row| row.get(0))
         .optional()?;
@@ -232,14 +223,14 @@ pub(crate) fn select_event_state(
 /// Settles a pending event whose record cannot be read. Its payload is removed. What can be read of the rest is kept in a new record;
 /// if too little can, the row expires at `times.1`. `false`: the event is not pending.
 pub(super) fn settle_unreadable(
-    connection: &Connection,
+    db: &Connection,
     id: &EventId,
     reason: Option<Reason>,
     times: (Timestamp, Timestamp),
-) -> Result<bool, DbError> {
+) -> DbResult<bool> {
     let (at, expires) = times;
     let sql = "SELECT body FROM events WHERE id = ?1 AND due IS NOT NULL";
-    let body: Option<String> = connection
+    let body: Option<String> = db
         .prepare_cached(sql)?
         .query_row([id.as_str()], |row| read_lossy_text(row, 0))
         .optional()?
@@ -252,21 +243,16 @@ pub(super) fn settle_unreadable(
     };
     let Some(mut record) = record else {
         let sql = "UPDATE events SET due = NULL, expires = ?2 WHERE id = ?1";
-        execute_sql(connection, sql, params![id.as_str(), expires.as_millisecond()])?;
+        execute_sql(db, sql, params![id.as_str(), expires.as_millisecond()])?;
         return Ok(true);
     };
     settle_record(&mut record, reason, at);
-    EventRow::from_record(&record, reason.is_none().then_some(expires))?.write_row(connection)?;
+    EventRow::from_record(&record, reason.is_none().then_some(expires))?.write_row(db)?;
     Ok(true)
 }
 
 /// Records an event that could not be recorded as it came as one that was given up. `job`: what is left of it, as JSON.
-pub(crate) fn record_given_up(
-    connection: &Connection,
-    id: &str,
-    job: &str,
-    at: Timestamp,
-) -> Result<(), DbError> {
+pub(crate) fn record_given_up(db: &Connection, id: &str, job: &str, at: Timestamp) -> DbResult<()> {
     let id = EventId::parse(id).map_err(|_| DbError::Argument("a damaged id"))?;
     let names = JobNames::cut_out(job);
     let Some(job) = names.into_job_without_payload(&id, at) else {
@@ -274,7 +260,7 @@ pub(crate) fn record_given_up(
     };
     let mut record = EventRecord::new_pending(job);
     settle_record(&mut record, Some(Reason::Poison), at);
-    EventRow::from_record(&record, None)?.write_row(connection)
+    EventRow::from_record(&record, None)?.write_row(db)
 }
 
 /// Builds a pending record without a payload of what can be read of a record.

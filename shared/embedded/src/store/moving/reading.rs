@@ -1,7 +1,7 @@
 //! Reads the records of all tables, page by page.
 
 use super::tables::{MovedTable, TABLES};
-use crate::db_error::DbError;
+use crate::db_error::{DbError, DbResult};
 use crate::sql_records::to_sql_limit;
 use recado_ports::ports::MovedPage;
 use recado_ports::table::Kind;
@@ -30,7 +30,7 @@ enum KeyPart {
 }
 
 impl KeyPart {
-    fn from_column(column: ValueRef<'_>) -> Result<Self, DbError> {
+    fn from_column(column: ValueRef<'_>) -> DbResult<Self> {
         match column {
             ValueRef::Integer(number) => Ok(Self::Number(number)),
             other => Ok(Self::Text(
@@ -48,11 +48,7 @@ impl KeyPart {
 }
 
 /// Reads the page that begins at a place; the first page without one.
-pub(super) fn read_page(
-    connection: &Connection,
-    place: Option<&str>,
-    kinds: &[Kind],
-) -> Result<MovedPage, DbError> {
+pub(super) fn read_page(db: &Connection, place: Option<&str>, kinds: &[Kind]) -> DbResult<MovedPage> {
     let place = match place {
         Some(text) => serde_json::from_str(text).map_err(|_| DbError::Cursor)?,
         None => RowPlace {
@@ -61,7 +57,7 @@ pub(super) fn read_page(
         },
     };
     let table = TABLES.get(place.table).ok_or(DbError::Cursor)?;
-    let (records, last) = read_rows(connection, table, place.after, kinds)?;
+    let (records, last) = read_rows(db, table, place.after, kinds)?;
     let next = match last {
         Some(after) => Some(RowPlace {
             table: place.table,
@@ -80,11 +76,11 @@ type ReadRows = (Vec<recado_domain::moving::MovedRecord>, Option<Vec<KeyPart>>);
 
 /// Reads rows of a table behind a key. Also returns the key of the last one, if there may be more.
 fn read_rows(
-    connection: &Connection,
+    db: &Connection,
     table: &MovedTable,
     after: Option<Vec<KeyPart>>,
     kinds: &[Kind],
-) -> Result<ReadRows, DbError> {
+) -> DbResult<ReadRows> {
     let key = table.key.join(", ");
     let places = vec!["?"; table.key.len()].join(", ");
     let condition = after
@@ -94,7 +90,7 @@ fn read_rows(
     let sql = format!("SELECT {columns}, {key} FROM {name} {condition} ORDER BY {key} LIMIT ?");
     let mut values: Vec<Value> = after.into_iter().flatten().map(KeyPart::into_value).collect();
     values.push(to_sql_limit(PAGE).into());
-    let mut statement = connection.prepare(&sql)?;
+    let mut statement = db.prepare(&sql)?;
     let first_key = statement.column_count() - table.key.len();
     let mut rows = statement.query(params_from_iter(values))?;
     let (mut records, mut count, mut last) = (Vec::new(), 0, None);
@@ -119,7 +115,7 @@ fn read_rows(
     Ok((records, last))
 }
 
-fn read_key(row: &Row<'_>, first: usize, count: usize) -> Result<Vec<KeyPart>, DbError> {
+fn read_key(row: &Row<'_>, first: usize, count: usize) -> DbResult<Vec<KeyPart>> {
     (first..first + count)
         .map(|column| KeyPart::from_column(row.get_ref(column)?))
         .collect()

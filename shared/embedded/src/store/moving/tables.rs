@@ -3,7 +3,7 @@
 use super::super::deliveries::ERASED_DELIVERY;
 use super::super::identity::IDENTITY_KEY;
 use super::super::usage::{SUM_COLUMNS, parse_usage_sum};
-use crate::db_error::DbError;
+use crate::db_error::{DbError, DbResult};
 use crate::sql_records::{count_from_sql, decode_column, decode_json};
 use jiff::Timestamp;
 use recado_domain::delivery::{AwaitedAcknowledgement, DeliveryKey};
@@ -18,7 +18,7 @@ use recado_ports::table::Kind;
 use rusqlite::Row;
 use serde::de::DeserializeOwned;
 
-type ParsedRow = Result<Option<MovedRecord>, DbError>;
+type ParsedRow = DbResult<Option<MovedRecord>>;
 
 /// A table whose rows are records that move.
 pub(super) struct MovedTable {
@@ -113,16 +113,16 @@ pub(super) const UNMOVED_TABLES: [&str; 16] = [
 ];
 
 /// Reads the column `body`, which is the first.
-fn parse_body<T: DeserializeOwned>(row: &Row<'_>) -> Result<Box<T>, DbError> {
+fn parse_body<T: DeserializeOwned>(row: &Row<'_>) -> DbResult<Box<T>> {
     decode_column(row, 0)
 }
 
-fn parse_time(row: &Row<'_>, column: &str) -> Result<Timestamp, DbError> {
+fn parse_time(row: &Row<'_>, column: &str) -> DbResult<Timestamp> {
     Ok(from_unix_millis(row.get(column)?))
 }
 
 /// Reads an id of a column.
-fn parse_id<T, E>(row: &Row<'_>, column: &str, parse: impl Fn(&str) -> Result<T, E>) -> Result<T, DbError> {
+fn parse_id<T, E>(row: &Row<'_>, column: &str, parse: impl Fn(&str) -> Result<T, E>) -> DbResult<T> {
     let text: String = row.get(column)?;
     parse(&text).map_err(|_| DbError::Argument("a damaged id"))
 }
@@ -148,11 +148,11 @@ fn parse_event(row: &Row<'_>) -> ParsedRow {
 }
 
 /// Reads a key of a delivery, which is a text of its own form.
-fn parse_delivery_key(text: String) -> Result<DeliveryKey, DbError> {
+fn parse_delivery_key(text: String) -> DbResult<DeliveryKey> {
     Ok(serde_json::from_value(serde_json::Value::String(text))?)
 }
 
-fn parse_awaited(row: &Row<'_>) -> Result<Option<AwaitedAcknowledgement>, DbError> {
+fn parse_awaited(row: &Row<'_>) -> DbResult<Option<AwaitedAcknowledgement>> {
     let Some(owner) = row.get::<_, Option<String>>("ack_owner")? else {
         return Ok(None);
     };

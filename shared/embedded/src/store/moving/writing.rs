@@ -10,7 +10,7 @@ use super::super::messages::MessageRow;
 use super::super::outbox::InFlightRow;
 use super::super::published_events::{delete_events_after, put_numbered_event, select_last_number};
 use super::super::usage::replace_usage_sum;
-use crate::db_error::DbError;
+use crate::db_error::DbResult;
 use jiff::Timestamp;
 use recado_domain::moving::{MovedRecord, TableRecord};
 use recado_ports::ports::{PortError, PortResult};
@@ -18,33 +18,33 @@ use recado_ports::table::{Kind, Write};
 use rusqlite::Connection;
 
 /// Writes records in place of those under their keys. What their writing publishes was published before: it is removed.
-pub(super) fn write_records(c: &Connection, records: &[MovedRecord], now: Timestamp) -> Result<(), DbError> {
-    let last = select_last_number(c)?;
+pub(super) fn write_records(db: &Connection, records: &[MovedRecord], now: Timestamp) -> DbResult<()> {
+    let last = select_last_number(db)?;
     for record in records {
-        write_record(c, record, now)?;
+        write_record(db, record, now)?;
     }
-    delete_events_after(c, last)?;
+    delete_events_after(db, last)?;
     for record in records {
         if let MovedRecord::PublishedEvent(event) = record {
-            put_numbered_event(c, event.cursor, &event.event)?;
+            put_numbered_event(db, event.cursor, &event.event)?;
         }
     }
     Ok(())
 }
 
-fn write_record(c: &Connection, record: &MovedRecord, now: Timestamp) -> Result<(), DbError> {
+fn write_record(db: &Connection, record: &MovedRecord, now: Timestamp) -> DbResult<()> {
     match record {
-        MovedRecord::IdentityKey(key) => write_installation_value(c, IDENTITY_KEY, &key.key),
-        MovedRecord::InstanceState(state) => upsert_state(c, &state.instance, &state.record),
+        MovedRecord::IdentityKey(key) => write_installation_value(db, IDENTITY_KEY, &key.key),
+        MovedRecord::InstanceState(state) => upsert_state(db, &state.instance, &state.record),
         MovedRecord::Conversation(conversation) => {
-            ConversationRow::from_conversation(conversation)?.write_row(c, now)
+            ConversationRow::from_conversation(conversation)?.write_row(db, now)
         }
-        MovedRecord::Message(message) => MessageRow::from_message(message)?.write_row(c, now),
-        MovedRecord::Event(event) => upsert_event(c, &event.record, event.expires),
-        MovedRecord::Delivery(delivery) => upsert_moved_delivery(c, delivery),
-        MovedRecord::InFlight(note) => InFlightRow::for_instance(&note.instance, &note.record).write_row(c),
-        MovedRecord::Parked(parked) => upsert_parked(c, (**parked).clone()),
-        MovedRecord::Usage(sum) => replace_usage_sum(c, &sum.record, sum.expires),
+        MovedRecord::Message(message) => MessageRow::from_message(message)?.write_row(db, now),
+        MovedRecord::Event(event) => upsert_event(db, &event.record, event.expires),
+        MovedRecord::Delivery(delivery) => upsert_moved_delivery(db, delivery),
+        MovedRecord::InFlight(note) => InFlightRow::for_instance(&note.instance, &note.record).write_row(db),
+        MovedRecord::Parked(parked) => upsert_parked(db, (**parked).clone()),
+        MovedRecord::Usage(sum) => replace_usage_sum(db, &sum.record, sum.expires),
         // Events are written after what the others published is removed, and records of the table beside all of these.
         MovedRecord::PublishedEvent(_) | MovedRecord::OfTable(_) => Ok(()),
     }

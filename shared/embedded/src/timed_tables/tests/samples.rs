@@ -2,7 +2,7 @@
 
 use super::NOW;
 use crate::Embedded;
-use crate::db_error::DbError;
+use crate::db_error::DbResult;
 use crate::sql_records::{encode_json, execute_sql};
 use crate::store::{ConversationRow, MessageRow};
 use futures::executor::block_on;
@@ -44,7 +44,7 @@ fn now() -> Timestamp {
 }
 
 /// Stores the records: what waits does so for `waits`, and what is held is held until `held`.
-pub(super) fn insert_samples(c: &Connection, waits: i64, held: i64) -> Result<(), DbError> {
+pub(super) fn insert_samples(c: &Connection, waits: i64, held: i64) -> DbResult<()> {
     insert_conversations(c, waits, held)?;
     insert_messages(c, waits, held)?;
     insert_instances(c, waits, held)?;
@@ -54,7 +54,7 @@ pub(super) fn insert_samples(c: &Connection, waits: i64, held: i64) -> Result<()
     insert_posts(c, waits)
 }
 
-fn insert_conversations(c: &Connection, waits: i64, held: i64) -> Result<(), DbError> {
+fn insert_conversations(c: &Connection, waits: i64, held: i64) -> DbResult<()> {
     let fixture = Fixture::new();
     let conversation = fixture.conversation(1);
     let by = format!("{}.1", conversation.id);
@@ -70,7 +70,7 @@ fn insert_conversations(c: &Connection, waits: i64, held: i64) -> Result<(), DbE
 }
 
 /// A message that is being sent, one of unknown outcome, and two whose files are under way.
-fn insert_messages(c: &Connection, waits: i64, held: i64) -> Result<(), DbError> {
+fn insert_messages(c: &Connection, waits: i64, held: i64) -> DbResult<()> {
     let fixture = Fixture::new();
     let mut conversation = fixture.conversation(1);
     let job = fixture.job();
@@ -110,7 +110,7 @@ fn insert_messages(c: &Connection, waits: i64, held: i64) -> Result<(), DbError>
         .try_for_each(|message| MessageRow::from_message(message)?.write_row(c, now()))
 }
 
-fn insert_instances(c: &Connection, waits: i64, held: i64) -> Result<(), DbError> {
+fn insert_instances(c: &Connection, waits: i64, held: i64) -> DbResult<()> {
     let fixture = Fixture::new();
     let id = fixture.instance().as_str();
     let state: InstanceState = read(
@@ -142,7 +142,7 @@ fn insert_instances(c: &Connection, waits: i64, held: i64) -> Result<(), DbError
     execute_sql(c, sql, params![id, message, encode_json(&flight)?]).map(drop)
 }
 
-fn insert_queues(c: &Connection, waits: i64) -> Result<(), DbError> {
+fn insert_queues(c: &Connection, waits: i64) -> DbResult<()> {
     let mut event = EventRecord::new_pending(Fixture::new().job());
     event.job.received_at = from_unix_millis(waits);
     event.again_at = Some(from_unix_millis(waits));
@@ -158,7 +158,7 @@ fn insert_queues(c: &Connection, waits: i64) -> Result<(), DbError> {
     Ok(())
 }
 
-fn insert_turns(c: &Connection, waits: i64, held: i64) -> Result<(), DbError> {
+fn insert_turns(c: &Connection, waits: i64, held: i64) -> DbResult<()> {
     let fixture = Fixture::new();
     let conversation = fixture.conversation(1);
     let places: TurnPlaces = read(json!({"tenant": "t",
@@ -182,7 +182,7 @@ fn insert_turns(c: &Connection, waits: i64, held: i64) -> Result<(), DbError> {
     insert_record(c, &journal)
 }
 
-fn insert_invitations(c: &Connection, waits: i64, held: i64) -> Result<(), DbError> {
+fn insert_invitations(c: &Connection, waits: i64, held: i64) -> DbResult<()> {
     let keep_until = NOW + 30 * 86_400_000;
     let email = |number: u32, state: Value| -> Invitation {
         let mut outbox = json!({"sender": "s", "attempts": 1, "wake_at": waits, "waits_since": waits,
@@ -214,7 +214,7 @@ fn insert_invitations(c: &Connection, waits: i64, held: i64) -> Result<(), DbErr
     insert_record(c, &batch)
 }
 
-fn insert_posts(c: &Connection, waits: i64) -> Result<(), DbError> {
+fn insert_posts(c: &Connection, waits: i64) -> DbResult<()> {
     let (tenant, endpoint) = (
         TenantId::parse("t").unwrap(),
         WebhookEndpointId::parse("crm").unwrap(),
@@ -255,7 +255,7 @@ fn insert_posts(c: &Connection, waits: i64) -> Result<(), DbError> {
 }
 
 /// Stores a record of the table `records`.
-fn insert_record<T: Record>(c: &Connection, record: &T) -> Result<(), DbError> {
+fn insert_record<T: Record>(c: &Connection, record: &T) -> DbResult<()> {
     let (key, due) = (
         record.key(),
         record.compute_due_time().map(Timestamp::as_millisecond),
