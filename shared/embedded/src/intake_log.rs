@@ -14,7 +14,7 @@ use crate::database_threads::{DatabaseThreads, JobSender, Urgency, lock_unpoison
 use crate::db_error::{DbError, DbResult};
 use crate::folder::{IntakeFiles, OpenError};
 use crate::job::{create_job, create_lone_job};
-use crate::sql_records::execute_sql;
+use crate::sql_records::{execute_sql, query_first};
 pub(crate) use incoming_event::IncomingEvent;
 use jiff::Timestamp;
 use known_events::KnownEvents;
@@ -214,10 +214,7 @@ fn note_proof(db: &Connection, now: Timestamp) -> DbResult<()> {
 fn select_oldest(db: &Connection, moved: i64) -> DbResult<Option<Timestamp>> {
     let sql = "SELECT seq, id, due, payload, body, correlation, grp, owner FROM intake
         WHERE seq > ?1 ORDER BY seq LIMIT 1";
-    let mut statement = db.prepare_cached(sql)?;
-    let oldest = statement
-        .query_row([moved], IncomingEvent::from_log_row)
-        .optional()?;
+    let oldest = query_first(db, sql, [moved], IncomingEvent::from_log_row)?;
     Ok(oldest.and_then(|oldest| oldest.received_at()))
 }
 

@@ -5,8 +5,8 @@ use jiff::Timestamp;
 use recado_domain::millis;
 use recado_ports::ports::{Page, PageRequest};
 use recado_ports::unreadable_record::count_unreadable_record;
-use rusqlite::types::{Value, ValueRef};
-use rusqlite::{Connection, Params, Row, params_from_iter};
+use rusqlite::types::{FromSql, Value, ValueRef};
+use rusqlite::{Connection, OptionalExtension, Params, Row, params_from_iter};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::time::Duration;
@@ -64,6 +64,41 @@ pub(crate) fn query_one<T: DeserializeOwned>(
     let mut statement = db.prepare_cached(sql)?;
     let mut rows = statement.query(params)?;
     rows.next()?.map(|row| decode_column(row, 0)).transpose()
+}
+
+/// Returns what `read` makes of the first row that the query finds, if there is one.
+pub(crate) fn query_first<T>(
+    db: &Connection,
+    sql: &str,
+    params: impl Params,
+    read: impl FnOnce(&Row<'_>) -> rusqlite::Result<T>,
+) -> DbResult<Option<T>> {
+    Ok(db.prepare_cached(sql)?.query_row(params, read).optional()?)
+}
+
+/// Returns the first column of the first row that the query finds, if there is one.
+pub(crate) fn query_value<T: FromSql>(
+    db: &Connection,
+    sql: &str,
+    params: impl Params,
+) -> DbResult<Option<T>> {
+    query_first(db, sql, params, |row| row.get(0))
+}
+
+/// Returns what `parse` makes of all rows that [can be read](keep_readable).
+pub(crate) fn query_rows<T>(
+    db: &Connection,
+    sql: &str,
+    params: impl Params,
+    mut parse: impl FnMut(&Row<'_>) -> DbResult<T>,
+) -> DbResult<Vec<T>> {
+    let mut statement = db.prepare_cached(sql)?;
+    let mut rows = statement.query(params)?;
+    let mut found = Vec::new();
+    while let Some(row) = rows.next()? {
+        found.extend(keep_readable(name_table(sql), parse(row))?);
+    }
+    Ok(found)
 }
 
 /// Returns the record in the first row that the query finds; `None` also for one that [cannot be read](keep_readable).
@@ -163,6 +198,41 @@ pub(crate) fn execute_sql(db: &Connection, sql: &str, params: impl Params) -> Db
     Ok(db.prepare_cached(sql)?.execute(params)?)
 }
 
+/// Runs a statement, whatever number of rows it changes.
+pub(crate) fn run_sql(db: &Connection, sql: &str, params: impl Params) -> DbResult<()> {
+    execute_sql(db, sql, params).map(drop)
+}
+
+/// Returns a page of the records that a query finds. It selects a time, an id and a record of each row, and limits their number by
+/// its last value. The time and the id of the last row that was looked at are the cursor.
+pub(crate) fn query_page<T: DeserializeOwned>(
+    db: &Connection,
+    sql: &str,
+    mut values: Vec<Value>,
+    limit: usize,
+) -> DbResult<Page<T>> {
+    // One row more than wanted shows whether there is another page.
+    values.push(to_sql_limit(limit.saturating_add(1)).into());
+    let mut statement = db.prepare_cached(sql)?;
+    let mut rows = statement.query(params_from_iter(values))?;
+    let (mut items, mut next_cursor, mut last) = (Vec::new(), None, None);
+    while let Some(row) = rows.next()? {
+        if items.len() == limit {
+            next_cursor = last;
+            break;
+        }
+        items.extend(keep_readable(name_table(sql), decode_column(row, 2))?);
+        last = Some(format!("{}.{}", row.get::<_, i64>(0)?, row.get::<_, String>(1)?));
+    }
+    Ok(Page { items, next_cursor })
+}
+
+/// Parses a cursor of [`query_page`].
+pub(crate) fn parse_cursor(cursor: &str) -> DbResult<(i64, &str)> {
+    let (at, id) = cursor.split_once('.').ok_or(DbError::Cursor)?;
+    Ok((at.parse().map_err(|_| DbError::Cursor)?, id))
+}
+
 /// A list of records, the newest first, filtered by columns. Its cursor is the time and the id of the last record
 /// shown.
 pub(crate) struct NewestFirstQuery {
@@ -184,8 +254,7 @@ impl NewestFirstQuery {
             most: page.limit.min(10_000),
         };
         if let Some(cursor) = &page.cursor {
-            let (at, id) = cursor.split_once('.').ok_or(DbError::Cursor)?;
-            let at: i64 = at.parse().map_err(|_| DbError::Cursor)?;
+            let (at, id) = parse_cursor(cursor)?;
             list.conditions.push(format!("({time}, id) < (?, ?)"));
             list.values.extend([at.into(), id.to_owned().into()]);
         }
@@ -220,7 +289,7 @@ impl NewestFirstQuery {
     }
 
     /// Runs the query and returns the page of the records in the column `body`.
-    pub(crate) fn fetch_page<T: DeserializeOwned>(mut self, db: &Connection) -> DbResult<Page<T>> {
+    pub(crate) fn fetch_page<T: DeserializeOwned>(self, db: &Connection) -> DbResult<Page<T>> {
         let (table, time) = (self.table, self.time);
         let conditions = if self.conditions.is_empty() {
             "1".to_owned()
@@ -230,23 +299,6 @@ impl NewestFirstQuery {
         let sql = format!(
             "SELECT {time}, id, body FROM {table} WHERE {conditions} ORDER BY {time} DESC, id DESC LIMIT ?"
         );
-        // One row more than wanted shows whether there is another page.
-        self.values.push(to_sql_limit(self.most + 1).into());
-        let mut statement = db.prepare_cached(&sql)?;
-        let mut rows = statement.query(params_from_iter(self.values))?;
-        let mut page = Page {
-            items: Vec::new(),
-            next_cursor: None,
-        };
-        let mut last = None;
-        while let Some(row) = rows.next()? {
-            if page.items.len() == self.most {
-                page.next_cursor = last;
-                break;
-            }
-            page.items.extend(keep_readable(table, decode_column(row, 2))?);
-            last = Some(format!("{}.{}", row.get::<_, i64>(0)?, row.get::<_, String>(1)?));
-        }
-        Ok(page)
+        query_page(db, &sql, self.values, self.most)
     }
 }

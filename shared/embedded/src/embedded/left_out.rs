@@ -43,7 +43,7 @@ impl Embedded {
 }
 
 /// Copies the whole log into its file and truncates it.
-fn truncate_log(connection: &Connection) -> DbResult<()> {
+fn truncate_log(db: &Connection) -> DbResult<()> {
     let usual: i64 = db.query_row("PRAGMA busy_timeout", [], |row| row.get(0))?;
     db.busy_timeout(TRUNCATION_WAIT)?;
     let busy: rusqlite::Result<bool> = db.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0));

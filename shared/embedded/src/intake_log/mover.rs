@@ -7,7 +7,7 @@ use crate::database_threads::{JobSender, Urgency, lock_unpoisoned};
 use crate::db_error::DbResult;
 use crate::folder::OpenError;
 use crate::job::{create_job, in_savepoint};
-use crate::sql_records::execute_sql;
+use crate::sql_records::run_sql;
 use crate::thread_priority::yield_to_acknowledgements;
 use jiff::Timestamp;
 use rusqlite::{Connection, OptionalExtension};
@@ -236,10 +236,10 @@ pub(crate) fn last_moved(database: &Connection) -> rusqlite::Result<i64> {
 
 fn note_moved(db: &Connection, last: i64) -> DbResult<()> {
     let sql = "INSERT OR REPLACE INTO installation (name, value) VALUES (?1, ?2)";
-    execute_sql(db, sql, (MOVED, last.to_string())).map(drop)
+    run_sql(db, sql, (MOVED, last.to_string()))
 }
 
 /// Deletes the events up to number `moved`.
 pub(super) fn delete_moved(db: &Connection, moved: i64) -> DbResult<()> {
-    execute_sql(db, "DELETE FROM intake WHERE seq <= ?1", [moved]).map(drop)
+    run_sql(db, "DELETE FROM intake WHERE seq <= ?1", [moved])
 }

@@ -4,7 +4,7 @@ use super::tenant_key::TenantKey;
 use crate::Embedded;
 use crate::db_error::{DbError, DbResult};
 use crate::sql_records::{
-    decode_json, encode_json, execute_sql, keep_readable, read_lossy_text, to_sql_limit,
+    decode_json, encode_json, execute_sql, keep_readable, query_rows, read_lossy_text, run_sql, to_sql_limit,
 };
 use jiff::Timestamp;
 use recado_domain::dead_letter::{DeadLetter, DeadLetterContent, QueueName, UNREADABLE_GROUP};
@@ -41,8 +41,7 @@ pub(super) fn move_to_dead_letters(db: &Connection, seq: i64, now: Timestamp) ->
     let sql = "UPDATE queue_messages SET dead_at = ?2, name = NULL, event = NULL, body = CASE WHEN event IS NULL THEN body
         ELSE (SELECT CASE WHEN json_valid(events.body) THEN json_extract(events.body, '$.job') ELSE events.body END
             FROM events WHERE seq = event) END WHERE seq = ?1";
-    execute_sql(db, sql, params![seq, now.as_millisecond()])?;
-    Ok(())
+    run_sql(db, sql, params![seq, now.as_millisecond()])
 }
 
 /// The columns that [`parse_dead_message`] reads.
@@ -73,13 +72,8 @@ fn select_dead(db: &Connection, queue: QueueName, most: usize) -> DbResult<Vec<D
     let sql = format!(
         "SELECT {COLUMNS} FROM queue_messages WHERE queue = ?1 AND dead_at IS NOT NULL ORDER BY seq LIMIT ?2"
     );
-    let mut statement = db.prepare_cached(&sql)?;
-    let mut rows = statement.query(params![queue.as_str(), to_sql_limit(most)])?;
-    let mut messages = Vec::new();
-    while let Some(row) = rows.next()? {
-        messages.extend(keep_readable("queue_messages", parse_dead_message(queue, row))?);
-    }
-    Ok(messages)
+    let values = params![queue.as_str(), to_sql_limit(most)];
+    query_rows(db, &sql, values, |row| parse_dead_message(queue, row))
 }
 
 fn take_dead_row(db: &Connection, queue: QueueName, id: i64) -> DbResult<Option<DeadMessage>> {
@@ -147,8 +141,7 @@ impl DeadLetterCopy {
             body,
             dead_letter
         ];
-        execute_sql(db, sql, values)?;
-        Ok(())
+        run_sql(db, sql, values)
     }
 }
 

@@ -3,7 +3,7 @@
 use super::groups::GroupKey;
 use super::tenant_key::TenantKey;
 use crate::db_error::{DbError, DbResult};
-use crate::sql_records::{encode_json, execute_sql, millis_after, row_exists};
+use crate::sql_records::{encode_json, execute_sql, millis_after, row_exists, run_sql};
 use jiff::Timestamp;
 use recado_domain::dead_letter::QueueName;
 use recado_domain::wake_up::TurnsJob;
@@ -99,8 +99,7 @@ pub(super) fn insert_into_group(
     let sql = "INSERT INTO queue_groups (group_key, queue, head, owner, free_at) VALUES (?1, ?2, ?3, ?4, 0)
         ON CONFLICT DO NOTHING";
     let head = db.last_insert_rowid();
-    execute_sql(db, sql, params![key, name, head, owner.as_str()])?;
-    Ok(())
+    run_sql(db, sql, params![key, name, head, owner.as_str()])
 }
 
 /// A message of the queue `turns`, as a row.
@@ -136,10 +135,9 @@ pub(super) fn insert_turn(
     let sql = "INSERT INTO queue_messages (queue, name, owner, visible_at, sent_at, body)
         VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT DO NOTHING";
     let (queue, now) = (queue.as_str(), now.as_millisecond());
-    execute_sql(
+    run_sql(
         db,
         sql,
         params![queue, name, owner.as_str(), visible_at, now, body],
-    )?;
-    Ok(())
+    )
 }

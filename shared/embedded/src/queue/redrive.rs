@@ -3,7 +3,7 @@ use super::message_rows::{FifoMessage, TurnsRow, append_fifo, insert_turn};
 use super::tenant_key::TenantKey;
 use crate::Embedded;
 use crate::db_error::{DbError, DbResult};
-use crate::sql_records::{execute_sql, millis_after, read_lossy_text};
+use crate::sql_records::{execute_sql, millis_after, read_lossy_text, run_sql};
 use async_trait::async_trait;
 use jiff::Timestamp;
 use recado_domain::dead_letter::{DeadLetter, QueueName, RedrivenLetter};
@@ -68,8 +68,7 @@ fn delete_dead_row(db: &Connection, queue: QueueName, receipt: &str) -> DbResult
     let seq: i64 = receipt
         .parse()
         .map_err(|_| DbError::Argument("not a receipt of a dead message"))?;
-    execute_sql(db, sql, params![seq, queue.as_str()])?;
-    Ok(())
+    run_sql(db, sql, params![seq, queue.as_str()])
 }
 
 #[async_trait]

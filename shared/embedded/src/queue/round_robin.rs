@@ -9,10 +9,10 @@ use super::groups::{GroupKey, is_fifo};
 use super::tenant_key::TenantKey;
 use crate::database_threads::lock_unpoisoned;
 use crate::db_error::DbResult;
-use crate::sql_records::{execute_sql, read_lossy_text};
+use crate::sql_records::{query_first, read_lossy_text, run_sql};
 use jiff::Timestamp;
 use recado_domain::dead_letter::QueueName;
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, params};
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 
@@ -47,8 +47,7 @@ pub(super) struct ReceivableMessage {
 /// Marks the groups as free whose waiting time is over.
 pub(super) fn release_due_groups(db: &Connection, queue: QueueName, now: Timestamp) -> DbResult<()> {
     let sql = "UPDATE queue_groups SET free_at = 0 WHERE queue = ?1 AND free_at > 0 AND free_at <= ?2";
-    execute_sql(db, sql, params![queue.as_str(), now.as_millisecond()])?;
-    Ok(())
+    run_sql(db, sql, params![queue.as_str(), now.as_millisecond()])
 }
 
 /// Returns the oldest message of `owner` that may be handed out.
@@ -80,7 +79,7 @@ pub(super) fn oldest_receivable(
             is_event_record: row.get(6)?,
         })
     };
-    Ok(db.prepare_cached(sql)?.query_row(values, row).optional()?)
+    query_first(db, sql, values, row)
 }
 
 /// Returns the first tenant by name behind `after` that has messages, and whether one of them may be received now.
@@ -106,7 +105,7 @@ fn next_tenant(
     let after = after.map_or("", TenantKey::as_str);
     let values = params![queue.as_str(), after, now.as_millisecond()];
     let row = |row: &rusqlite::Row<'_>| Ok((TenantKey::from_column(row.get(0)?), row.get(1)?));
-    Ok(db.prepare_cached(&sql)?.query_row(values, row).optional()?)
+    query_first(db, &sql, values, row)
 }
 
 /// Selects at most `most` tenants that have a receivable message and that `admits` accepts: first those behind `last`

@@ -1,9 +1,10 @@
 use crate::db_error::DbResult;
+use crate::sql_records::query_value;
 use recado_domain::dead_letter::{QueueName, QueuedJob};
 use recado_domain::event::InboundJob;
 use recado_domain::ids::{ConversationId, InstanceId, TenantId};
 use recado_domain::wake_up::OutboundJob;
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::Connection;
 
 /// The tenant of a message for fair queueing: its instance (events and send jobs) or its tenant (other jobs). A message
 /// that cannot be read, or whose conversation is unknown, gets the empty key, which is treated as a tenant of its own.
@@ -58,9 +59,6 @@ impl TenantKey {
 /// Looks up the instance of a conversation.
 fn select_instance(db: &Connection, conversation: &ConversationId) -> DbResult<TenantKey> {
     let sql = "SELECT instance FROM conversations WHERE id = ?1";
-    let found = db
-        .prepare_cached(sql)?
-        .query_row([conversation.to_string()], |row| row.get(0))
-        .optional()?;
+    let found = query_value(db, sql, [conversation.to_string()])?;
     Ok(TenantKey(found.unwrap_or_default()))
 }

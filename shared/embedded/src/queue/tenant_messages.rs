@@ -26,17 +26,10 @@ pub(crate) fn delete_tenant_messages(
     let mut deleted = 0;
     for queue in QueueName::ALL {
         for owner in list_owners(queue, tenant, instances) {
-            let mut found: Vec<(i64, Option<GroupKey>)> = Vec::new();
             let mut statement = db.prepare_cached(SELECT)?;
-            let mut rows = statement.query(params![
-                queue.as_str(),
-                owner,
-                tenant.as_str(),
-                to_sql_limit(limit)
-            ])?;
-            while let Some(row) = rows.next()? {
-                found.push((row.get(0)?, row.get(1)?));
-            }
+            let values = params![queue.as_str(), owner, tenant.as_str(), to_sql_limit(limit)];
+            let found = statement.query_map(values, |row| Ok((row.get(0)?, row.get(1)?)))?;
+            let found: Vec<(i64, Option<GroupKey>)> = found.collect::<Result<_, _>>()?;
             for (seq, group) in &found {
                 execute_sql(db, "DELETE FROM queue_messages WHERE seq = ?1", [seq])?;
                 update_group_row(db, queue, *group)?;

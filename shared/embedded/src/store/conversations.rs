@@ -7,8 +7,8 @@ use super::usage::add_usage_to_sum;
 use crate::Embedded;
 use crate::db_error::{DbError, DbResult};
 use crate::sql_records::{
-    FoundRecords, NewestFirstQuery, count_from_sql, make_page, query_all, query_found, query_one,
-    to_sql_integer, to_sql_limit,
+    FoundRecords, NewestFirstQuery, count_from_sql, make_page, query_all, query_first, query_found,
+    query_one, to_sql_integer, to_sql_limit,
 };
 use async_trait::async_trait;
 use jiff::Timestamp;
@@ -23,15 +23,13 @@ use recado_ports::ports::{
     PortResult, SearchWords, WriteOutcome,
 };
 use recado_ports::table::{Kind, Write, WriteResult};
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, Row, params};
 
 /// Returns whether the conversation is in the mode `ai` and in this epoch.
 pub(super) fn is_agents_epoch(db: &Connection, id: &ConversationId, epoch: u64) -> DbResult<bool> {
     let sql = "SELECT mode, epoch FROM conversations WHERE id = ?1";
-    let found: Option<(String, i64)> = db
-        .prepare_cached(sql)?
-        .query_row([id.to_string()], |row| Ok((row.get(0)?, row.get(1)?)))
-        .optional()?;
+    let read = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?));
+    let found: Option<(String, i64)> = query_first(db, sql, [id.to_string()], read)?;
     Ok(found.is_some_and(|(mode, stored)| {
         mode == mode_name(ConversationMode::Ai) && count_from_sql(stored) == epoch
     }))

@@ -1,7 +1,7 @@
 use super::published_events::{insert_published_events, select_message_owner};
 use super::usage::add_usage_to_sum;
 use crate::db_error::DbResult;
-use crate::sql_records::{decode_json, encode_json, execute_sql};
+use crate::sql_records::{decode_json, encode_json, query_first, run_sql};
 use jiff::Timestamp;
 use recado_domain::delivery::{Delivery, DeliveryKey, StatusUpdate};
 use recado_domain::ids::MessageId;
@@ -9,7 +9,7 @@ use recado_domain::moving::MovedDelivery;
 use recado_domain::published_event::derive_delivery_events;
 use recado_domain::usage::UsageSum;
 use recado_ports::ports::{DeliveryChange, DeliveryLink};
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, Row, params};
 
 /// The body of a delivery whose message was erased.
 pub(super) const ERASED_DELIVERY: &str = "erased";
@@ -26,13 +26,9 @@ struct FoundDelivery {
 
 fn select_row(db: &Connection, key: &DeliveryKey, now: Timestamp) -> DbResult<Option<FoundDelivery>> {
     let sql = "SELECT body, expires FROM deliveries WHERE key = ?1 AND expires > ?2";
-    let row = db
-        .prepare_cached(sql)?
-        .query_row(params![key.as_str(), now.as_millisecond()], |row| {
-            Ok((row.get::<_, String>(0)?, row.get(1)?))
-        })
-        .optional()?;
-    let Some((body, expires)) = row else {
+    let values = params![key.as_str(), now.as_millisecond()];
+    let read = |row: &Row<'_>| Ok((row.get::<_, String>(0)?, row.get(1)?));
+    let Some((body, expires)) = query_first(db, sql, values, read)? else {
         return Ok(None);
     };
     let record = (body != ERASED_DELIVERY)
@@ -107,8 +103,7 @@ fn upsert_delivery(
         awaited.map(|awaited| awaited.accepted_at.as_millisecond()),
         awaited.map(|awaited| awaited.due.as_millisecond()),
     ];
-    execute_sql(db, sql, values)?;
-    Ok(())
+    run_sql(db, sql, values)
 }
 
 /// Writes the delivery of another store in place of the one under its key.
@@ -128,7 +123,7 @@ pub(super) fn upsert_moved_delivery(db: &Connection, moved: &MovedDelivery) -> D
         awaited.map(|awaited| awaited.accepted_at.as_millisecond()),
         awaited.map(|awaited| awaited.due.as_millisecond()),
     ];
-    execute_sql(db, sql, values).map(drop)
+    run_sql(db, sql, values)
 }
 
 /// Publishes what the new record of a delivery tells. Nothing is told before it is known whose message it is.
@@ -168,19 +163,18 @@ pub(super) fn apply_status(
 }
 
 pub(super) fn change_delivery(db: &Connection, key: &DeliveryKey, change: DeliveryChange) -> DbResult<()> {
-    let changed = match change {
+    match change {
         DeliveryChange::StopAwaiting => {
             let sql =
                 "UPDATE deliveries SET ack_owner = NULL, ack_since = NULL, ack_due = NULL WHERE key = ?1";
-            execute_sql(db, sql, [key.as_str()])
+            run_sql(db, sql, [key.as_str()])
         }
         DeliveryChange::Erase { expires } => {
             let sql = "INSERT OR REPLACE INTO deliveries (key, expires, body) VALUES (?1, ?2, ?3)";
             let values = params![key.as_str(), expires.as_millisecond(), ERASED_DELIVERY];
-            execute_sql(db, sql, values)
+            run_sql(db, sql, values)
         }
-    };
-    changed.map(drop)
+    }
 }
 
 /// Links a delivery to its message. A status that came first is kept, also under the key of the provider's id, which leads to

@@ -1,17 +1,16 @@
 use crate::Embedded;
 use crate::db_error::{DbError, DbResult};
-use crate::sql_records::execute_sql;
+use crate::sql_records::{execute_sql, query_value};
 use recado_domain::identity::IdentityKey;
 use recado_ports::ports::PortResult;
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, params};
 
 /// The name of the identity key in the table `installation`.
 pub(super) const IDENTITY_KEY: &str = "identity-key";
 
 fn select_identity_key(db: &Connection) -> DbResult<Option<IdentityKey>> {
     let sql = "SELECT value FROM installation WHERE name = ?1";
-    let mut statement = db.prepare_cached(sql)?;
-    let text: Option<String> = statement.query_row([IDENTITY_KEY], |row| row.get(0)).optional()?;
+    let text: Option<String> = query_value(db, sql, [IDENTITY_KEY])?;
     text.map(|text| {
         IdentityKey::from_hex(&text).ok_or_else(|| DbError::Argument("the identity key is unreadable"))
     })

@@ -2,7 +2,9 @@ use super::configuration::select_instance;
 use super::published_events::insert_published_events;
 use crate::Embedded;
 use crate::db_error::{DbError, DbResult};
-use crate::sql_records::{decode_column, encode_json, execute_sql, query_all, query_readable, to_sql_limit};
+use crate::sql_records::{
+    decode_column, encode_json, execute_sql, query_all, query_readable, run_sql, to_sql_limit,
+};
 use async_trait::async_trait;
 use jiff::Timestamp;
 use recado_domain::config::InstanceConfig;
@@ -36,8 +38,7 @@ pub(super) fn parse_state_row(row: &Row<'_>) -> DbResult<(InstanceId, InstanceSt
 pub(super) fn upsert_state(db: &Connection, id: &InstanceId, state: &InstanceState) -> DbResult<()> {
     let sql = "INSERT OR REPLACE INTO instance_states (id, due, body) VALUES (?1, ?2, ?3)";
     let due = state.index_time().map(Timestamp::as_millisecond);
-    execute_sql(db, sql, params![id.as_str(), due, encode_json(state)?])?;
-    Ok(())
+    run_sql(db, sql, params![id.as_str(), due, encode_json(state)?])
 }
 
 /// Publishes what an instance's new state tells, unless the instance is configured no more.
@@ -125,12 +126,11 @@ pub(super) fn upsert_parked(db: &Connection, mut parked: ParkedConversation) -> 
         parked.release_due_at().as_millisecond(),
     );
     let (instance, version) = (parked.instance.as_str(), parked.version.as_str());
-    execute_sql(
+    run_sql(
         db,
         sql,
         params![instance, conversation, version, since, due, encode_json(&parked)?],
-    )?;
-    Ok(())
+    )
 }
 
 fn delete_parked(db: &Connection, parked: &ParkedConversation) -> DbResult<bool> {

@@ -3,12 +3,12 @@
 use super::contact_words::{index_contact_words, make_tenant_word};
 use crate::Embedded;
 use crate::db_error::DbResult;
-use crate::sql_records::{decode_column, execute_sql, query_one, to_sql_limit};
+use crate::sql_records::{decode_column, execute_sql, query_one, query_value, run_sql, to_sql_limit};
 use jiff::Timestamp;
 use recado_domain::ids::TenantId;
 use recado_domain::message::Message;
 use recado_ports::ports::{PortResult, SearchWords};
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, params};
 use std::collections::BTreeSet;
 
 /// Number of messages that are indexed in one transaction. Other writers wait meanwhile.
@@ -65,15 +65,13 @@ pub(super) fn replace_indexed_words(
 ) -> DbResult<()> {
     let sql = "UPDATE message_words SET words = ?3
         WHERE rowid = (SELECT seq FROM messages WHERE conversation = ?1 AND ordinal = ?2)";
-    execute_sql(db, sql, params![conversation, ordinal, words])?;
-    Ok(())
+    run_sql(db, sql, params![conversation, ordinal, words])
 }
 
 /// Returns the `seq` up to which messages are indexed.
 fn select_indexed_upto(db: &Connection) -> DbResult<i64> {
     let sql = "SELECT CAST(value AS INTEGER) FROM installation WHERE name = 'words-indexed'";
-    let mut statement = db.prepare_cached(sql)?;
-    Ok(statement.query_row([], |row| row.get(0)).optional()?.unwrap_or(0))
+    Ok(query_value(db, sql, [])?.unwrap_or(0))
 }
 
 /// Indexes the next messages, and the contacts of their conversations. Returns the number of the messages.

@@ -10,23 +10,21 @@ use super::table::apply_writes;
 use super::table_kinds::delete_idle_records;
 use crate::Embedded;
 use crate::db_error::DbResult;
-use crate::sql_records::execute_sql;
+use crate::sql_records::{execute_sql, query_value};
 use crate::unfinished_import::TAKING;
 use async_trait::async_trait;
 use jiff::Timestamp;
 use reading::read_page;
 use recado_domain::moving::{MovedRecord, RecordKind};
 use recado_ports::ports::{ImportBegin, MovableRecords, MovedPage, PortResult, find_used_kind};
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::Connection;
 use writing::{list_table_writes, write_records};
 
 /// The name under which the installation keeps the name of the export that it took.
 const TAKEN: &str = "import-taken";
 
 fn select_name(db: &Connection, name: &str) -> DbResult<Option<String>> {
-    let sql = "SELECT value FROM installation WHERE name = ?1";
-    let mut statement = db.prepare_cached(sql)?;
-    Ok(statement.query_row([name], |row| row.get(0)).optional()?)
+    query_value(db, "SELECT value FROM installation WHERE name = ?1", [name])
 }
 
 fn begin_taking(db: &Connection, export: &str) -> DbResult<()> {

@@ -5,7 +5,7 @@ use super::messages::MessageRow;
 use super::usage::add_usage_to_sum;
 use crate::Embedded;
 use crate::db_error::{DbError, DbResult};
-use crate::sql_records::{encode_json, execute_sql, query_all};
+use crate::sql_records::{encode_json, execute_sql, query_all, run_sql};
 use async_trait::async_trait;
 use jiff::Timestamp;
 use recado_domain::conversation::Conversation;
@@ -45,12 +45,11 @@ impl InFlightRow {
     pub(super) fn write_row(&self, db: &Connection) -> DbResult<()> {
         let sql = "INSERT OR REPLACE INTO in_flight (instance, message, nonce, body) VALUES (?1, ?2, ?3, ?4)";
         let (message, nonce) = (self.flight.message.as_str(), self.flight.nonce.as_str());
-        execute_sql(
+        run_sql(
             db,
             sql,
             params![self.instance.as_str(), message, nonce, encode_json(&self.flight)?],
-        )?;
-        Ok(())
+        )
     }
 
     fn record_echo(&self, db: &Connection, id: &str, echo: Echo) -> DbResult<bool> {
@@ -81,8 +80,7 @@ impl InFlightRow {
     fn delete_row(&self, db: &Connection) -> DbResult<()> {
         let sql = "DELETE FROM in_flight WHERE instance = ?1 AND message = ?2 AND nonce = ?3";
         let (message, nonce) = (self.flight.message.as_str(), self.flight.nonce.as_str());
-        execute_sql(db, sql, params![self.instance.as_str(), message, nonce])?;
-        Ok(())
+        run_sql(db, sql, params![self.instance.as_str(), message, nonce])
     }
 }
 

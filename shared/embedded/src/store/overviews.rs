@@ -3,8 +3,8 @@ use super::instances::parse_state_row;
 use super::record_indexes::select_overdue;
 use super::unacknowledged;
 use crate::Embedded;
-use crate::db_error::{DbError, DbResult};
-use crate::sql_records::{decode_column, encode_json, keep_readable, query_found, to_sql_limit};
+use crate::db_error::DbResult;
+use crate::sql_records::{encode_json, keep_readable, parse_cursor, query_found, query_page, to_sql_limit};
 use async_trait::async_trait;
 use jiff::Timestamp;
 use jiff::civil::Date;
@@ -22,7 +22,7 @@ use recado_ports::ports::{
     UnacknowledgedFilter, WaitingForPerson,
 };
 use rusqlite::types::Value;
-use rusqlite::{Connection, params, params_from_iter};
+use rusqlite::{Connection, params};
 use serde::de::{DeserializeOwned, IgnoredAny};
 
 /// The instances whose open work is read, as JSON lists: by id, and by provider and the provider's name.
@@ -115,10 +115,10 @@ fn select_waiting_page(
     filter: &ConversationFilter,
     page: &PageRequest,
 ) -> DbResult<Page<Conversation>> {
-    let after = page.cursor.as_deref().map(parse_waiting_cursor).transpose()?;
+    let after = page.cursor.as_deref().map(parse_cursor).transpose()?;
     let (since, id) = after.unwrap_or((i64::MIN, ""));
     let mut values: Vec<Value> = vec![since.into(), id.to_owned().into()];
-    let mut sql = "SELECT body, person_since, id FROM conversations
+    let mut sql = "SELECT person_since, id, body FROM conversations
         WHERE person_since IS NOT NULL AND (person_since, id) > (?, ?)"
         .to_owned();
     let by_label = format!(" AND id IN ({IDS_BY_LABEL})");
@@ -141,30 +141,7 @@ fn select_waiting_page(
         }
     }
     sql.push_str(" ORDER BY person_since, id LIMIT ?");
-    values.push(to_sql_limit(page.limit.saturating_add(1)).into());
-    let mut statement = db.prepare_cached(&sql)?;
-    let mut rows = statement.query(params_from_iter(values))?;
-    let mut found = Page {
-        items: Vec::new(),
-        next_cursor: None,
-    };
-    let mut last = None;
-    while let Some(row) = rows.next()? {
-        if found.items.len() == page.limit {
-            found.next_cursor = last;
-            break;
-        }
-        found
-            .items
-            .extend(keep_readable("conversations", decode_column(row, 0))?);
-        last = Some(format!("{}.{}", row.get::<_, i64>(1)?, row.get::<_, String>(2)?));
-    }
-    Ok(found)
-}
-
-fn parse_waiting_cursor(cursor: &str) -> DbResult<(i64, &str)> {
-    let (since, id) = cursor.split_once('.').ok_or(DbError::Cursor)?;
-    Ok((since.parse().map_err(|_| DbError::Cursor)?, id))
+    query_page(db, &sql, values, page.limit)
 }
 
 #[async_trait]

@@ -4,14 +4,15 @@
 use crate::Embedded;
 use crate::db_error::{DbError, DbResult};
 use crate::sql_records::{
-    count_from_sql, decode_column, encode_json, execute_sql, keep_readable, to_sql_integer, to_sql_limit,
+    count_from_sql, decode_column, encode_json, execute_sql, keep_readable, query_first, query_value,
+    run_sql, to_sql_integer, to_sql_limit,
 };
 use async_trait::async_trait;
 use jiff::Timestamp;
 use recado_domain::ids::{InstanceId, MessageId, TenantId};
 use recado_domain::published_event::{EventCursor, MessageOwner, PublishedEvent};
 use recado_ports::ports::{LogPlace, LoggedEvent, PortResult, PublishedEvents, PublishedPage};
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, Row, params};
 
 /// The number of events that may be published in a millisecond on average: a restored log goes on at this multiple of the time.
 const NUMBERS_OF_A_MILLISECOND: i64 = 1024;
@@ -30,12 +31,12 @@ pub(crate) fn insert_published_events(db: &Connection, events: &[PublishedEvent]
 /// Returns the number of the newest event in the log; 0 if there is none.
 pub(super) fn select_last_number(db: &Connection) -> DbResult<i64> {
     let sql = "SELECT coalesce(max(seq), 0) FROM published_events";
-    Ok(db.prepare_cached(sql)?.query_row([], |row| row.get(0))?)
+    Ok(query_value(db, sql, [])?.unwrap_or_default())
 }
 
 /// Deletes the events behind a number.
 pub(super) fn delete_events_after(db: &Connection, number: i64) -> DbResult<()> {
-    execute_sql(db, "DELETE FROM published_events WHERE seq > ?1", [number]).map(drop)
+    run_sql(db, "DELETE FROM published_events WHERE seq > ?1", [number])
 }
 
 /// Writes an event at its place in the log.
@@ -52,7 +53,7 @@ pub(super) fn put_numbered_event(
         event.at.as_millisecond(),
         encode_json(event)?
     ];
-    execute_sql(db, sql, values).map(drop)
+    run_sql(db, sql, values)
 }
 
 /// Returns whose a message is; `None` if its conversation is not there any more.
@@ -61,10 +62,8 @@ pub(super) fn select_message_owner(db: &Connection, message: &MessageId) -> DbRe
         return Ok(None);
     };
     let sql = "SELECT tenant, instance FROM conversations WHERE id = ?1";
-    let found: Option<(String, String)> = db
-        .prepare_cached(sql)?
-        .query_row([conversation.to_string()], |row| Ok((row.get(0)?, row.get(1)?)))
-        .optional()?;
+    let read = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?));
+    let found: Option<(String, String)> = query_first(db, sql, [conversation.to_string()], read)?;
     let parse = |(tenant, instance): (String, String)| {
         Some(MessageOwner {
             tenant: TenantId::parse(&tenant).ok()?,
@@ -77,11 +76,7 @@ pub(super) fn select_message_owner(db: &Connection, message: &MessageId) -> DbRe
 /// Returns the number of the newest event that was ever written.
 fn select_newest_number(db: &Connection) -> DbResult<i64> {
     let sql = "SELECT seq FROM sqlite_sequence WHERE name = 'published_events'";
-    let found = db
-        .prepare_cached(sql)?
-        .query_row([], |row| row.get(0))
-        .optional()?;
-    Ok(found.unwrap_or(0))
+    Ok(query_value(db, sql, [])?.unwrap_or(0))
 }
 
 /// Has the log of a restored backup go on above every number that the original may have given since.
@@ -94,7 +89,7 @@ pub(super) fn skip_lost_numbers(db: &Connection, now: Timestamp) -> DbResult<()>
         [],
     )?;
     let sql = "INSERT INTO sqlite_sequence (name, seq) VALUES ('published_events', ?1)";
-    execute_sql(db, sql, [newest]).map(drop)
+    run_sql(db, sql, [newest])
 }
 
 /// Deletes the oldest events if they were published at `before` or earlier, at most `most`.
@@ -143,10 +138,10 @@ fn select_page(
 fn select_place(db: &Connection, from: LogPlace) -> DbResult<EventCursor> {
     let before: Option<i64> = match from {
         LogPlace::After(cursor) => return Ok(cursor),
-        LogPlace::Before(since) => db
-            .prepare_cached("SELECT seq - 1 FROM published_events WHERE at >= ?1 ORDER BY seq LIMIT 1")?
-            .query_row([since.as_millisecond()], |row| row.get(0))
-            .optional()?,
+        LogPlace::Before(since) => {
+            let sql = "SELECT seq - 1 FROM published_events WHERE at >= ?1 ORDER BY seq LIMIT 1";
+            query_value(db, sql, [since.as_millisecond()])?
+        }
         LogPlace::Newest => None,
     };
     let before = before.map_or_else(|| select_newest_number(db), Ok)?;

@@ -3,7 +3,7 @@ use super::conversations::update_row;
 use super::tenant_records::{delete_records, select_pending_events_of};
 use crate::Embedded;
 use crate::db_error::{DbError, DbResult};
-use crate::sql_records::{execute_sql, keep_readable, query_all, row_exists, to_sql_integer, to_sql_limit};
+use crate::sql_records::{execute_sql, query_all, query_rows, row_exists, to_sql_integer, to_sql_limit};
 use async_trait::async_trait;
 use jiff::Timestamp;
 use recado_domain::config::Instance;
@@ -27,23 +27,11 @@ fn select_kept_since(
     limit: usize,
 ) -> DbResult<Vec<ConversationId>> {
     let sql = "SELECT id FROM conversations WHERE tenant = ?1 AND kept_since <= ?2 ORDER BY kept_since, id LIMIT ?3";
-    let mut statement = db.prepare_cached(sql)?;
-    let mut rows = statement.query(params![
-        tenant.as_str(),
-        before.as_millisecond(),
-        to_sql_limit(limit)
-    ])?;
-    let mut found = Vec::new();
-    while let Some(row) = rows.next()? {
-        let parse = |id: String| {
-            ConversationId::parse(&id).map_err(|_| DbError::Argument("a conversation's id is unreadable"))
-        };
-        found.extend(keep_readable(
-            "conversations",
-            row.get(0).map_err(DbError::from).and_then(parse),
-        )?);
-    }
-    Ok(found)
+    let values = params![tenant.as_str(), before.as_millisecond(), to_sql_limit(limit)];
+    query_rows(db, sql, values, |row| {
+        let id: String = row.get(0)?;
+        ConversationId::parse(&id).map_err(|_| DbError::Argument("a conversation's id is unreadable"))
+    })
 }
 
 fn delete_message_rows(

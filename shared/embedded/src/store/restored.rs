@@ -7,7 +7,7 @@ use super::published_events::skip_lost_numbers;
 use super::table::{PARTITION_NAME, apply_writes, make_writes};
 use super::table_kinds::delete_unmoved_records;
 use crate::db_error::{DbError, DbResult};
-use crate::sql_records::{encode_json, keep_readable, query_all};
+use crate::sql_records::{encode_json, query_all, query_rows};
 use jiff::Timestamp;
 use recado_domain::conversation::Conversation;
 use recado_domain::ids::{Nonce, hash_parts};
@@ -57,13 +57,7 @@ pub(crate) fn doubt_restored_rows(
 
 /// Has every instance look for what it missed since the backup.
 fn expect_missed_messages(db: &Connection, taken_at: Timestamp) -> DbResult<()> {
-    let mut statement = db.prepare("SELECT id, body FROM instance_states")?;
-    let mut rows = statement.query([])?;
-    let mut states = Vec::new();
-    while let Some(row) = rows.next()? {
-        states.extend(keep_readable("instance_states", parse_state_row(row))?);
-    }
-    for (id, mut state) in states {
+    for (id, mut state) in query_rows(db, "SELECT id, body FROM instance_states", [], parse_state_row)? {
         state.expect_missed_messages(taken_at);
         upsert_state(db, &id, &state)?;
     }

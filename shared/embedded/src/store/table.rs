@@ -4,7 +4,9 @@ use super::published_events::insert_published_events;
 use crate::Embedded;
 use crate::clock::EmbeddedSystem;
 use crate::db_error::{DbError, DbResult};
-use crate::sql_records::{count_from_sql, execute_sql, keep_readable, read_lossy_text, to_sql_limit};
+use crate::sql_records::{
+    count_from_sql, execute_sql, keep_readable, query_value, read_lossy_text, to_sql_limit,
+};
 use async_trait::async_trait;
 use jiff::Timestamp;
 use recado_domain::ids::TenantId;
@@ -15,7 +17,7 @@ use recado_ports::table::{
     WRITES_MAX, Write, WriteResult,
 };
 use rusqlite::types::Value;
-use rusqlite::{Connection, OptionalExtension, Row, params, params_from_iter};
+use rusqlite::{Connection, Row, params, params_from_iter};
 use std::collections::BTreeSet;
 
 /// The name of an item's partition, without its owner. Indexes are made of this expression.
@@ -119,10 +121,8 @@ fn select_page(db: &Connection, query: &Query, now: Timestamp) -> DbResult<ItemP
 fn count_items(db: &Connection, query: &Query, now: Timestamp) -> DbResult<u64> {
     let (conditions, values) = write_conditions(query, now);
     let sql = format!("SELECT count(*) FROM records WHERE {conditions}");
-    let count: i64 = db
-        .prepare_cached(&sql)?
-        .query_row(params_from_iter(values), |row| row.get(0))?;
-    Ok(count_from_sql(count))
+    let count = query_value(db, &sql, params_from_iter(values))?;
+    Ok(count_from_sql(count.unwrap_or_default()))
 }
 
 /// Returns the keys of the items of a kind that are due at `due` and have not expired at `now`.
@@ -162,8 +162,7 @@ fn meets_condition(db: &Connection, write: &Write, now: Timestamp) -> DbResult<b
     let sql = "SELECT version FROM records
         WHERE partition = ?1 AND sort = ?2 AND (expires IS NULL OR expires > ?3)";
     let values = params![key.partition.to_string(), key.sort, whole_second(now)];
-    let mut statement = db.prepare_cached(sql)?;
-    let stored: Option<i64> = statement.query_row(values, |row| row.get(0)).optional()?;
+    let stored: Option<i64> = query_value(db, sql, values)?;
     Ok(match condition {
         Condition::Always => true,
         Condition::Absent => stored.is_none(),
@@ -283,10 +282,8 @@ pub(super) fn delete_expired_items(
 /// Returns the time at which the next item of a kind is due after `now`.
 fn select_next_due(db: &Connection, kind: &str, now: Timestamp) -> DbResult<Option<Timestamp>> {
     let sql = format!("SELECT min(due) FROM records WHERE {PARTITION_NAME} = ?1 AND due > ?2");
-    let next: Option<i64> = db
-        .prepare_cached(&sql)?
-        .query_row(params![kind, now.as_millisecond()], |row| row.get(0))?;
-    Ok(next.map(from_unix_millis))
+    let next: Option<Option<i64>> = query_value(db, &sql, params![kind, now.as_millisecond()])?;
+    Ok(next.flatten().map(from_unix_millis))
 }
 
 impl Embedded {

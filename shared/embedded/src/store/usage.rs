@@ -1,7 +1,7 @@
 use crate::Embedded;
 use crate::db_error::DbResult;
 use crate::sql_records::{
-    count_from_sql, decode_json, encode_json, execute_sql, keep_readable, to_sql_integer,
+    count_from_sql, decode_json, encode_json, execute_sql, query_rows, run_sql, to_sql_integer,
 };
 use jiff::Timestamp;
 use jiff::civil::Date;
@@ -25,7 +25,7 @@ pub(super) fn add_usage_to_sum(db: &Connection, sum: &UsageSum) -> DbResult<()> 
             charged_messages = charged_messages + ?15,
             expires = ?11";
     let tokens = sum.tokens;
-    execute_sql(
+    run_sql(
         db,
         sql,
         params![
@@ -45,8 +45,7 @@ pub(super) fn add_usage_to_sum(db: &Connection, sum: &UsageSum) -> DbResult<()> 
             to_sql_integer(sum.audio_millis),
             to_sql_integer(sum.charged_messages),
         ],
-    )?;
-    Ok(())
+    )
 }
 
 /// Writes a sum in place of the stored one of the same tenant, day, agent, model and country.
@@ -60,7 +59,7 @@ pub(super) fn replace_usage_sum(db: &Connection, sum: &UsageSum, expires: Timest
     let kept = format!("UPDATE usage SET expires = ?6 WHERE {one}");
     let until = expires.as_millisecond();
     let values = params![tenant, day, agent, sum.model, country, until];
-    execute_sql(db, &kept, values).map(drop)
+    run_sql(db, &kept, values)
 }
 
 /// The columns that [`parse_usage_sum`] reads, in its order, and then the tenant and the time of expiry.
@@ -107,18 +106,9 @@ impl Embedded {
                 "SELECT {SUM_COLUMNS} FROM usage WHERE tenant = ?1 AND day BETWEEN ?2 AND ?3 AND expires > ?4
                     ORDER BY day, agent, model, country"
             );
-            let mut statement = db.prepare_cached(&sql)?;
-            let mut rows = statement.query(params![
-                tenant.as_str(),
-                from.to_string(),
-                to.to_string(),
-                now.as_millisecond()
-            ])?;
-            let mut sums = Vec::new();
-            while let Some(row) = rows.next()? {
-                sums.extend(keep_readable("usage", parse_usage_sum(&tenant, row))?);
-            }
-            Ok(sums)
+            let (from, to) = (from.to_string(), to.to_string());
+            let values = params![tenant.as_str(), from, to, now.as_millisecond()];
+            query_rows(db, &sql, values, |row| parse_usage_sum(&tenant, row))
         })
         .await
     }

@@ -3,13 +3,16 @@
 
 use crate::db_error::{DbError, DbResult};
 use crate::payloads::payload_file_name;
-use crate::sql_records::{decode_json, encode_json, execute_sql, keep_readable, query_one, read_lossy_text};
+use crate::sql_records::{
+    decode_json, encode_json, execute_sql, keep_readable, query_first, query_one, query_value,
+    read_lossy_text,
+};
 use jiff::Timestamp;
 use recado_domain::event::{EventPayload, EventRecord, EventState, JobNames};
 use recado_domain::ids::EventId;
 use recado_domain::reason::Reason;
 use recado_ports::ports::RecordEventOutcome;
-use rusqlite::{Connection, OptionalExtension, Row, params};
+use rusqlite::{Connection, Row, params};
 use serde::Serialize;
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::Value;
@@ -207,10 +210,7 @@ pub(crate) fn select_event_state(
         return Ok(known.map(|known| StoredEventState::Readable(known.state)));
     }
     let sql = "SELECT due IS NOT NULL FROM events WHERE id = ?1";
-    let is_due: Option<bool> = db
-        .prepare_cached(sql)?
-        .query_row([id], |row| row.get(0))
-        .optional()?;
+    let is_due: Option<bool> = query_value(db, sql, [id])?;
     Ok(is_due.map(|is_due| {
         if is_due {
             StoredEventState::UnreadablePending
@@ -230,12 +230,10 @@ pub(super) fn settle_unreadable(
 ) -> DbResult<bool> {
     let (at, expires) = times;
     let sql = "SELECT body FROM events WHERE id = ?1 AND due IS NOT NULL";
-    let body: Option<String> = db
-        .prepare_cached(sql)?
-        .query_row([id.as_str()], |row| read_lossy_text(row, 0))
-        .optional()?
-        .flatten();
-    let Some(body) = body else { return Ok(false) };
+    let body = query_first(db, sql, [id.as_str()], |row| read_lossy_text(row, 0))?;
+    let Some(body) = body.flatten() else {
+        return Ok(false);
+    };
     let decoded = serde_json::from_str::<EventRecord<IgnoredAny>>(&body).ok();
     let record = match decoded {
         Some(record) => Some(record.with_payload(EventPayload::Inline(Value::Null))),
