@@ -8,9 +8,8 @@ use crate::job::{
     DatabaseJob, JobAnswer, TransactionMode, commit_together, create_job, create_lone_job, receive_outcome,
 };
 use crate::lookups::LookupConnections;
-use crate::payloads::EmbeddedPayloads;
 use crate::queue::{HandledMessage, Receipt, RoundRobin};
-use crate::stored_files::EmbeddedFiles;
+use crate::stored_files::{FILE, PAYLOAD, StoredFiles};
 use crate::typing_memory::TypingMemory;
 use jiff::Timestamp;
 use recado_domain::dead_letter::QueueName;
@@ -21,7 +20,6 @@ use recado_ports::ports::{DiskSpace, PortResult};
 use recado_ports::records::KINDS;
 use recado_ports::table::Kind;
 use rusqlite::Connection;
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
@@ -59,8 +57,8 @@ pub struct Embedded {
 struct EmbeddedInner {
     access: DatabaseAccess,
     clock: Clock,
-    payloads: Arc<EmbeddedPayloads>,
-    files: Arc<EmbeddedFiles>,
+    payloads: Arc<StoredFiles>,
+    files: Arc<StoredFiles>,
     /// Notified when a message may have become receivable; one for each queue, in the order of [`QueueName::ALL`].
     wakers: QueueWakers,
     round_robin: Arc<RoundRobin>,
@@ -136,10 +134,7 @@ impl Embedded {
         Ok(Self::new(
             front,
             clock,
-            (
-                EmbeddedPayloads::Memory(Mutex::new(BTreeMap::new())),
-                EmbeddedFiles::Memory(Mutex::new(BTreeMap::new())),
-            ),
+            (StoredFiles::in_memory(PAYLOAD), StoredFiles::in_memory(FILE)),
             None,
             new_wakers(),
         ))
@@ -148,7 +143,7 @@ impl Embedded {
     fn new(
         front: DatabaseAccess,
         clock: Clock,
-        (payloads, files): (EmbeddedPayloads, EmbeddedFiles),
+        (payloads, files): (StoredFiles, StoredFiles),
         folder: Option<PathBuf>,
         wakers: QueueWakers,
     ) -> Self {
@@ -221,11 +216,11 @@ impl Embedded {
         self.inner.clock.now()
     }
 
-    pub(crate) fn payload_store(&self) -> Arc<EmbeddedPayloads> {
+    pub(crate) fn payload_store(&self) -> Arc<StoredFiles> {
         Arc::clone(&self.inner.payloads)
     }
 
-    pub(crate) fn file_store(&self) -> Arc<EmbeddedFiles> {
+    pub(crate) fn file_store(&self) -> Arc<StoredFiles> {
         Arc::clone(&self.inner.files)
     }
 

@@ -35,7 +35,6 @@ mod folder;
 mod intake_log;
 mod job;
 mod lookups;
-mod payloads;
 mod queue;
 mod recovery;
 mod restored;

@@ -7,8 +7,7 @@ use crate::database_threads::{DatabaseThreads, Urgency};
 use crate::folder::{DataFolder, OpenError};
 use crate::intake_log::{IntakeLog, last_moved};
 use crate::lookups::{LOOKUPS, LookupConnections};
-use crate::payloads::EmbeddedPayloads;
-use crate::stored_files::EmbeddedFiles;
+use crate::stored_files::{FILE, PAYLOAD, StoredFiles};
 use crate::unfinished_import::has_unfinished_import;
 use rusqlite::Connection;
 use std::path::Path;
@@ -43,8 +42,8 @@ impl Embedded {
             .map(|_| folder.open_reader())
             .collect::<Result<_, _>>()?;
         let checkpoints = Checkpoints::start_thread(folder.open_checkpointer()?)?;
-        let payloads = EmbeddedPayloads::Folder(folder.payload_folder());
-        let files = EmbeddedFiles::Folder(folder.file_folder());
+        let payloads = StoredFiles::in_folder(PAYLOAD, folder.payload_folder());
+        let files = StoredFiles::in_folder(FILE, folder.file_folder());
         let path = Some(dir.to_owned());
         let lookups = (0..LOOKUPS)
             .map(|_| folder.open_reader())

@@ -2,14 +2,12 @@
 
 use super::{DatabaseAccess, Embedded};
 use crate::database_threads::lock_unpoisoned;
-use crate::payloads::EmbeddedPayloads;
 use crate::restored::note_backup_time;
-use crate::stored_files::EmbeddedFiles;
+use crate::stored_files::BytesByName;
 use crate::timed_tables::TIMED_TABLES;
 use jiff::Timestamp;
 use rusqlite::Connection;
 use rusqlite::backup::Backup;
-use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::time::Duration;
 
@@ -17,8 +15,8 @@ use std::time::Duration;
 #[derive(Debug)]
 pub struct StoreCopy {
     records: Mutex<Connection>,
-    payloads: BTreeMap<String, String>,
-    files: BTreeMap<String, Vec<u8>>,
+    payloads: BytesByName,
+    files: BytesByName,
     taken_at: Timestamp,
 }
 
@@ -49,18 +47,13 @@ impl Embedded {
         let Some(records) = copied.transpose()? else {
             return Ok(None);
         };
-        let payloads = match &*self.payload_store() {
-            EmbeddedPayloads::Memory(bodies) => lock_unpoisoned(bodies).clone(),
-            EmbeddedPayloads::Folder(_) => BTreeMap::new(),
-        };
-        let files = match &*self.file_store() {
-            EmbeddedFiles::Memory(files) => lock_unpoisoned(files).clone(),
-            EmbeddedFiles::Folder(_) => BTreeMap::new(),
-        };
+        let copy = |known: &mut BytesByName| known.clone();
+        let payloads = self.payload_store().open_memory_for_test(copy);
+        let files = self.file_store().open_memory_for_test(copy);
         Ok(Some(StoreCopy {
             records: Mutex::new(records),
-            payloads,
-            files,
+            payloads: payloads.unwrap_or_default(),
+            files: files.unwrap_or_default(),
             taken_at,
         }))
     }
@@ -69,12 +62,9 @@ impl Embedded {
     pub fn restore_for_test(&self, copy: &StoreCopy) -> rusqlite::Result<()> {
         let put_back = |to: &mut Connection| copy_all(&lock_unpoisoned(&copy.records), to);
         self.open_rows_for_test(put_back).transpose()?;
-        if let EmbeddedPayloads::Memory(bodies) = &*self.payload_store() {
-            lock_unpoisoned(bodies).clone_from(&copy.payloads);
-        }
-        if let EmbeddedFiles::Memory(files) = &*self.file_store() {
-            lock_unpoisoned(files).clone_from(&copy.files);
-        }
+        let (payloads, files) = (self.payload_store(), self.file_store());
+        payloads.open_memory_for_test(|known| known.clone_from(&copy.payloads));
+        files.open_memory_for_test(|known| known.clone_from(&copy.files));
         Ok(())
     }
 }

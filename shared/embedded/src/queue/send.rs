@@ -97,7 +97,7 @@ impl Queues for Embedded {
         let json = encode_json(payload).map_err(|fault| fault.into_port_error(WHAT))?;
         let (payloads, key) = (self.payload_store(), key.to_owned());
         // The reading threads write the file: a large file must delay neither the writer nor the caller's executor.
-        self.run_read(WHAT, move |_| payloads.write_payload(&key, &json))
+        self.run_read(WHAT, move |_| payloads.write_text(&key, &json))
             .await
     }
 
@@ -110,18 +110,15 @@ impl Queues for Embedded {
     async fn find_payload(&self, key: &str) -> PortResult<Option<Value>> {
         let (payloads, key) = (self.payload_store(), key.to_owned());
         self.run_read("payload", move |_| {
-            payloads
-                .read_payload(&key)?
-                .as_deref()
-                .map(decode_json)
-                .transpose()
+            let text = payloads.read_text(&key)?;
+            text.as_deref().map(decode_json).transpose()
         })
         .await
     }
 
     async fn delete_payload(&self, key: &str) -> PortResult<()> {
         let (payloads, key) = (self.payload_store(), key.to_owned());
-        self.run_read("delete_payload", move |_| payloads.delete_payload(&key))
+        self.run_read("delete_payload", move |_| payloads.delete_bytes(&key))
             .await
     }
 

@@ -61,8 +61,8 @@ impl OnDisk {
             .trace_v2(TraceEventCodes::SQLITE_TRACE_PROFILE, Some(count))
             .unwrap();
         let front = DatabaseAccess::Inline(Mutex::new(connection));
-        let payloads = EmbeddedPayloads::Memory(Mutex::default());
-        let files = EmbeddedFiles::Memory(Mutex::default());
+        let payloads = StoredFiles::in_memory(PAYLOAD);
+        let files = StoredFiles::in_memory(FILE);
         Self {
             store: Embedded::new(
                 front,

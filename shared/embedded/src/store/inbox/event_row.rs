@@ -2,11 +2,11 @@
 //! that it is.
 
 use crate::db_error::{DbError, DbResult};
-use crate::payloads::payload_file_name;
 use crate::sql_records::{
     decode_json, encode_json, execute_sql, keep_readable, query_first, query_one, query_value,
     read_lossy_text,
 };
+use crate::stored_files::payload_file_name;
 use jiff::Timestamp;
 use recado_domain::event::{EventPayload, EventRecord, EventState, JobNames};
 use recado_domain::ids::EventId;
