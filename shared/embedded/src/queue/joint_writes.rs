@@ -89,7 +89,8 @@ impl Embedded {
                 (rows, &[QueueName::Turns, QueueName::Outbound])
             }
             StepRecords::Settlement(settled) => {
-                let rows = Settlement::from_message(settled.message, settled.landed, settled.link, None)?;
+                let rows =
+                    Settlement::from_message("settle", settled.message, settled.landed, settled.link, None)?;
                 (RecordRows::Settlement(Box::new(rows)), &[QueueName::Outbound])
             }
         };

@@ -42,13 +42,19 @@ impl InFlightRow {
         }
     }
 
+    /// Returns the columns that name the row.
+    fn key(&self) -> (&str, &str, &str) {
+        let InFlightSend { message, nonce, .. } = &self.flight;
+        (self.instance.as_str(), message.as_str(), nonce.as_str())
+    }
+
     pub(super) fn write_row(&self, db: &Connection) -> DbResult<()> {
         let sql = "INSERT OR REPLACE INTO in_flight (instance, message, nonce, body) VALUES (?1, ?2, ?3, ?4)";
-        let (message, nonce) = (self.flight.message.as_str(), self.flight.nonce.as_str());
+        let (instance, message, nonce) = self.key();
         run_sql(
             db,
             sql,
-            params![self.instance.as_str(), message, nonce, encode_json(&self.flight)?],
+            params![instance, message, nonce, encode_json(&self.flight)?],
         )
     }
 
@@ -60,44 +66,21 @@ impl InFlightRow {
         let sql = "UPDATE in_flight SET body = json_set(body, ?5, ?4)
             WHERE instance = ?1 AND message = ?2 AND nonce = ?3
                 AND (json_extract(body, ?5) IS NULL OR json_extract(body, ?5) = ?4)";
-        let (message, nonce) = (self.flight.message.as_str(), self.flight.nonce.as_str());
-        let recorded = execute_sql(
-            db,
-            sql,
-            params![self.instance.as_str(), message, nonce, id, field],
-        )?;
-        Ok(recorded > 0)
+        let (instance, message, nonce) = self.key();
+        Ok(execute_sql(db, sql, params![instance, message, nonce, id, field])? > 0)
     }
 
     fn replace_row(&self, db: &Connection) -> DbResult<bool> {
         let sql = "UPDATE in_flight SET body = ?4 WHERE instance = ?1 AND message = ?2 AND nonce = ?3";
-        let (message, nonce) = (self.flight.message.as_str(), self.flight.nonce.as_str());
-        let body = encode_json(&self.flight)?;
-        let replaced = execute_sql(db, sql, params![self.instance.as_str(), message, nonce, body])?;
-        Ok(replaced > 0)
+        let ((instance, message, nonce), body) = (self.key(), encode_json(&self.flight)?);
+        Ok(execute_sql(db, sql, params![instance, message, nonce, body])? > 0)
     }
 
     fn delete_row(&self, db: &Connection) -> DbResult<()> {
         let sql = "DELETE FROM in_flight WHERE instance = ?1 AND message = ?2 AND nonce = ?3";
-        let (message, nonce) = (self.flight.message.as_str(), self.flight.nonce.as_str());
-        run_sql(db, sql, params![self.instance.as_str(), message, nonce])
+        let (instance, message, nonce) = self.key();
+        run_sql(db, sql, params![instance, message, nonce])
     }
-}
-
-fn save_open_row(
-    db: &Connection,
-    message: &MessageRow,
-    landed: Option<&InFlightRow>,
-    now: Timestamp,
-) -> DbResult<WriteOutcome> {
-    let Some(change) = message.check_stored(db, true)? else {
-        return Ok(WriteOutcome::Conflict);
-    };
-    change.write_row(db, now)?;
-    if let Some(note) = landed {
-        note.delete_row(db)?;
-    }
-    Ok(WriteOutcome::Written)
 }
 
 fn claim_row(
@@ -126,7 +109,7 @@ fn claim_row(
     Ok(ClaimOutcome::Claimed)
 }
 
-/// The rows that are written when a message is settled.
+/// The rows that are written when a message is settled, or stays open after an attempt.
 pub(crate) struct Settlement {
     message: MessageRow,
     id: MessageId,
@@ -137,19 +120,19 @@ pub(crate) struct Settlement {
 
 impl Settlement {
     pub(crate) fn from_message(
+        what: &'static str,
         message: &Message,
         landed: Option<&InFlightSend>,
         link: Option<&DeliveryLink>,
         conversation: Option<&Conversation>,
     ) -> PortResult<Self> {
-        const WHAT: &str = "settle";
         let conversation = conversation.map(ConversationRow::from_conversation).transpose();
         Ok(Self {
-            message: outgoing_row(message, WHAT)?,
+            message: outgoing_row(message, what)?,
             id: message.message_id(),
             landed: landed.map(|flight| InFlightRow::for_instance(&message.instance, flight)),
             link: link.cloned(),
-            conversation: conversation.map_err(|fault| fault.into_port_error(WHAT))?,
+            conversation: conversation.map_err(|fault| fault.into_port_error(what))?,
         })
     }
 
@@ -225,10 +208,10 @@ impl OutboxStore for Embedded {
         message: &Message,
         landed: Option<&InFlightSend>,
     ) -> PortResult<WriteOutcome> {
-        let row = outgoing_row(message, "save_open")?;
-        let note = landed.map(|flight| InFlightRow::for_instance(&message.instance, flight));
+        const WHAT: &str = "save_open";
+        let rows = Settlement::from_message(WHAT, message, landed, None, None)?;
         let now = self.current_time();
-        self.run_write("save_open", move |db| save_open_row(db, &row, note.as_ref(), now))
+        self.run_write(WHAT, move |db| rows.write_settlement(db, now))
             .await
     }
 
@@ -255,9 +238,10 @@ impl OutboxStore for Embedded {
         link: Option<&DeliveryLink>,
         conversation: Option<&Conversation>,
     ) -> PortResult<WriteOutcome> {
-        let settlement = Settlement::from_message(message, landed, link, conversation)?;
+        const WHAT: &str = "settle";
+        let settlement = Settlement::from_message(WHAT, message, landed, link, conversation)?;
         let now = self.current_time();
-        self.run_write("settle", move |db| settlement.write_settlement(db, now))
+        self.run_write(WHAT, move |db| settlement.write_settlement(db, now))
             .await
     }
 
