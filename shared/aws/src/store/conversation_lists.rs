@@ -159,16 +159,12 @@ impl<A: System> DynamoStore<A> {
         limit: Option<usize>,
     ) -> PortResult<Vec<Item>> {
         let shard = |number: u32| async move {
-            let query = RecordQuery {
-                index: Some("active"),
-                keys: Expression::new("#active_shard = :shard AND #active_at BETWEEN :from AND :upto")
-                    .with_text(":shard", keys::active_shard(number))
-                    .with_number(":from", from)
-                    .with_number(":upto", upto),
-                filter: Expression::of_instance(instance),
-                reverse: true,
-                limit,
-            };
+            let keys = Expression::new("#active_shard = :shard AND #active_at BETWEEN :from AND :upto")
+                .with_text(":shard", keys::active_shard(number))
+                .with_number(":from", from)
+                .with_number(":upto", upto);
+            let query = RecordQuery::of_index("active", keys).filtered(Expression::of_instance(instance));
+            let query = RecordQuery { limit, ..query }.backwards();
             self.table.query_records(WHAT, &query).await
         };
         let found = try_join_all((0..keys::SHARDS).map(shard)).await?;

@@ -71,6 +71,12 @@ fn require_as_drafted(guard: &EffectGuard) -> Expression {
         .with_number(":upto", guard.turn_upto.0)
 }
 
+/// Queries the messages of a conversation between two ordinals, both included.
+fn messages_between(id: &ConversationId, (first, last): (Ordinal, Ordinal)) -> RecordQuery {
+    let range = (keys::message_sk(id, first), keys::message_sk(id, last));
+    RecordQuery::of_range(keys::thread_pk(id.thread_id()), range)
+}
+
 /// Parses a conversation's record and its messages, in any order. Returns the messages sorted by ordinal.
 fn parse_history(what: &'static str, items: &[Item]) -> PortResult<Option<(Conversation, Vec<Message>)>> {
     let is_record = |item: &&Item| item::get_string(item, "sk").is_some_and(|sk| sk.ends_with("#Z"));
@@ -110,13 +116,7 @@ impl<A: System> Conversations for DynamoStore<A> {
     async fn find_latest_conversation(&self, thread: &ThreadId) -> PortResult<Option<Conversation>> {
         const WHAT: &str = "reading a thread";
         let keys = Expression::new("#pk = :pk").with_text(":pk", keys::thread_pk(thread));
-        let newest = RecordQuery {
-            index: None,
-            keys,
-            filter: None,
-            reverse: true,
-            limit: Some(1),
-        };
+        let newest = RecordQuery::of_table(keys).backwards().up_to(1);
         let found = self.table.query_records(WHAT, &newest).await?;
         found
             .first()
@@ -143,16 +143,9 @@ impl<A: System> Conversations for DynamoStore<A> {
         limit: usize,
     ) -> PortResult<Option<(Conversation, Vec<Message>)>> {
         const WHAT: &str = "reading a conversation's history";
-        let keys = Expression::new("#pk = :pk AND begins_with(#sk, :within)")
-            .with_text(":pk", keys::thread_pk(id.thread_id()))
-            .with_text(":within", keys::conversation_sk_prefix(id));
-        let query = RecordQuery {
-            index: None,
-            keys,
-            filter: None,
-            reverse: true,
-            limit: Some(limit.saturating_add(1)),
-        };
+        let (thread, within) = (keys::thread_pk(id.thread_id()), keys::conversation_sk_prefix(id));
+        let most = Some(limit.saturating_add(1));
+        let query = RecordQuery::for_partition(thread, Some(within.as_str()), most).backwards();
         for round in 0..=RETRIES_MAX {
             let Some((conversation, messages)) =
                 parse_history(WHAT, &self.table.query_records(WHAT, &query).await?)?
@@ -179,17 +172,7 @@ impl<A: System> Conversations for DynamoStore<A> {
         limit: usize,
     ) -> PortResult<Vec<Message>> {
         const WHAT: &str = "reading a conversation's messages";
-        let keys = Expression::new("#pk = :pk AND #sk BETWEEN :first AND :last")
-            .with_text(":pk", keys::thread_pk(id.thread_id()))
-            .with_text(":first", keys::message_sk(id, after.next_ordinal()))
-            .with_text(":last", keys::message_sk(id, Ordinal(999_999_999_999)));
-        let query = RecordQuery {
-            index: None,
-            keys,
-            filter: None,
-            reverse: false,
-            limit: Some(limit),
-        };
+        let query = messages_between(id, (after.next_ordinal(), Ordinal(999_999_999_999))).up_to(limit);
         let found = self.table.query_records(WHAT, &query).await?;
         let parsed = found.iter().map(|item| records::parse_message(WHAT, item));
         Ok(parsed.filter_map(item::keep_readable).collect())
@@ -287,17 +270,8 @@ impl<A: System> Conversations for DynamoStore<A> {
             .filter(|message| message.conversation == *id)
             .map(|message| (message.ordinal, message))
             .collect();
-        let keys = Expression::new("#pk = :pk AND #sk BETWEEN :first AND :last")
-            .with_text(":pk", keys::thread_pk(id.thread_id()))
-            .with_text(":first", keys::message_sk(id, Ordinal(0)))
-            .with_text(":last", keys::message_sk(id, Ordinal(before.saturating_sub(1))));
-        let query = RecordQuery {
-            index: None,
-            keys,
-            filter: None,
-            reverse: true,
-            limit: Some(limit.saturating_add(1)),
-        };
+        let query = messages_between(id, (Ordinal(0), Ordinal(before.saturating_sub(1))));
+        let query = query.backwards().up_to(limit.saturating_add(1));
         let found = self.table.query_records(WHAT, &query).await?;
         let more = found.len() > limit;
         let mut items: Vec<Message> = Vec::with_capacity(found.len().min(limit));

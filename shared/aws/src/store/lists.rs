@@ -60,7 +60,7 @@ pub(super) enum ListSource {
 }
 
 impl ListSource {
-    pub(super) fn index(&self) -> &'static str {
+    fn index(&self) -> &'static str {
         match self {
             Self::Lists(_) => "lists",
             Self::OfTenant(_) => "tenants",
@@ -77,18 +77,19 @@ impl ListSource {
         }
     }
 
-    /// Returns the key condition of the list's records from `from` up to `upto`, in milliseconds.
-    pub(super) fn key_condition(&self, from: i64, upto: i64) -> Expression {
+    /// Queries the list's records from `from` up to `upto`, in milliseconds.
+    pub(super) fn query_range(&self, from: i64, upto: i64) -> RecordQuery {
         let (attribute, key) = match self {
             Self::Lists(key) => ("list_key", key),
             Self::OfTenant(key) => ("tenant_list", key),
             Self::Open(key) => ("open_shard", key),
         };
         let at = self.time_attribute();
-        Expression::new(format!("#{attribute} = :key AND #{at} BETWEEN :from AND :upto"))
+        let keys = Expression::new(format!("#{attribute} = :key AND #{at} BETWEEN :from AND :upto"))
             .with_text(":key", key)
             .with_number(":from", from)
-            .with_number(":upto", upto)
+            .with_number(":upto", upto);
+        RecordQuery::of_index(self.index(), keys)
     }
 }
 
@@ -129,13 +130,7 @@ impl<A: System> DynamoStore<A> {
         let source = ListSource::Lists(list_key);
         let upto = after.as_ref().map_or(i64::MAX, ListPosition::time);
         let limit = request.limit.max(1).saturating_add(1);
-        let query = RecordQuery {
-            index: Some(source.index()),
-            keys: source.key_condition(i64::MIN, upto),
-            filter: None,
-            reverse: true,
-            limit: Some(limit),
-        };
+        let query = source.query_range(i64::MIN, upto).backwards().up_to(limit);
         let mut found: Vec<(ListPosition, T)> = Vec::new();
         let mut start = None;
         loop {

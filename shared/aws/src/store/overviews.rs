@@ -5,6 +5,7 @@ use super::DynamoStore;
 use super::expression::Expression;
 use super::item::{self, Item};
 use super::keys::{self, TableKey};
+use super::lists::ListSource;
 use super::records;
 use super::table::RecordQuery;
 use async_trait::async_trait;
@@ -31,6 +32,9 @@ const WHAT: &str = "counting what is open";
 
 /// The number of instances whose work one query finds at most: a condition has 4 KB.
 pub(super) const INSTANCES_AT_ONCE: usize = 20;
+
+/// The range of all times.
+pub(super) const ANY_TIME: (i64, i64) = (i64::MIN, i64::MAX);
 
 /// The fields of an open message that the index holds.
 #[derive(Deserialize)]
@@ -137,29 +141,23 @@ impl<A: System> DynamoStore<A> {
         filter: Option<&Expression>,
         limit: usize,
     ) -> PortResult<(Vec<Item>, bool)> {
-        let keys = |shard| Expression::new("#open_shard = :shard").with_text(":shard", shard);
-        self.query_open_shards(kind, keys, filter, false, limit).await
+        self.query_open_shards(kind, ANY_TIME, filter, false, limit).await
     }
 
-    /// Returns records of a kind that `keys` finds in each shard, and whether there are more.
+    /// Returns records of a kind that are due in a range of times, in milliseconds, and whether there are more.
     pub(super) async fn query_open_shards(
         &self,
         kind: char,
-        keys: impl Fn(String) -> Expression + Send + Sync,
+        (from, upto): (i64, i64),
         filter: Option<&Expression>,
         reverse: bool,
         limit: usize,
     ) -> PortResult<(Vec<Item>, bool)> {
         let most = limit.div_ceil(keys::SHARDS as usize).max(1);
-        let keys = &keys;
         let shard = |number: u32| async move {
-            let query = RecordQuery {
-                index: Some("open"),
-                keys: keys(keys::open_shard(kind, number)),
-                filter: filter.cloned(),
-                reverse,
-                limit: Some(most + 1),
-            };
+            let list = ListSource::Open(keys::open_shard(kind, number));
+            let query = list.query_range(from, upto).filtered(filter.cloned());
+            let query = RecordQuery { reverse, ..query }.up_to(most + 1);
             self.table.query_records(WHAT, &query).await
         };
         let found = try_join_all((0..keys::SHARDS).map(shard)).await?;
@@ -257,13 +255,9 @@ impl<A: System> Overviews for DynamoStore<A> {
     }
 
     async fn list_waiting_for_person(&self, before: Timestamp, limit: usize) -> PortResult<WaitingForPerson> {
-        let keys = |shard| {
-            Expression::new("#open_shard = :shard AND #open_due <= :before")
-                .with_text(":shard", shard)
-                .with_number(":before", before.as_millisecond())
-        };
+        let range = (i64::MIN, before.as_millisecond());
         let (indexed, at_least) = self
-            .query_open_shards(keys::waiting::PERSON_OWED, keys, None, true, limit)
+            .query_open_shards(keys::waiting::PERSON_OWED, range, None, true, limit)
             .await?;
         let items = self.get_indexed_records(indexed).await?;
         let conversation = |item: &Item| item::keep_readable(records::parse_conversation(WHAT, item));

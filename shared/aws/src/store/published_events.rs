@@ -44,13 +44,7 @@ fn query_log(tenant: Option<&TenantId>, after: EventCursor, limit: usize) -> Rec
     let keys = Expression::new("#pk = :pk AND #sk > :after")
         .with_text(":pk", keys::event_log_pk(tenant))
         .with_text(":after", keys::event_log_sk(after));
-    RecordQuery {
-        index: None,
-        keys,
-        filter: None,
-        reverse: false,
-        limit: Some(limit),
-    }
+    RecordQuery::of_table(keys).up_to(limit)
 }
 
 impl<A: System> DynamoStore<A> {

@@ -6,6 +6,8 @@ use super::expression::Expression;
 use super::item::{self, Item};
 use super::keys::waiting::PERSON_OWED;
 use super::keys::{self, MESSAGE, STATE, TableKey};
+use super::lists::ListSource;
+use super::overviews::ANY_TIME;
 use super::records;
 use super::table::RecordQuery;
 use futures::future::try_join_all;
@@ -145,25 +147,19 @@ impl<A: System> DynamoStore<A> {
                 Expression::new("#trace = :trace AND #trace_of = :owner").with_text(":owner", owner)
             }
         };
-        let query = RecordQuery {
-            index: Some("trace"),
-            keys: keys.with_text(":trace", correlation.as_str()),
-            filter: None,
-            reverse: false,
-            limit: Some(limit),
-        };
+        let keys = keys.with_text(":trace", correlation.as_str());
+        let query = RecordQuery::of_index("trace", keys).up_to(limit);
         self.table.query_records(what, &query).await
     }
 
     /// Returns the conversations in which a person owes an answer and the agent's return is overdue. The index orders them
     /// by what the person owes, so all of these conversations are looked through.
     async fn query_overdue_returns(&self, now: Timestamp, limit: usize) -> PortResult<Vec<Item>> {
-        let keys = |shard| Expression::new("#open_shard = :shard").with_text(":shard", shard);
         let overdue = Conversation::latest_overdue_return(now);
         let is_overdue = Expression::new("#agent_returns_at <= :overdue")
             .with_number(":overdue", overdue.as_millisecond());
         let (items, _) = self
-            .query_open_shards(PERSON_OWED, keys, Some(&is_overdue), false, limit)
+            .query_open_shards(PERSON_OWED, ANY_TIME, Some(&is_overdue), false, limit)
             .await?;
         Ok(items)
     }
@@ -178,16 +174,8 @@ impl<A: System> DynamoStore<A> {
     ) -> PortResult<Vec<OverdueWork>> {
         const WHAT: &str = "reading what is overdue";
         let shard = |(kind, shard): (char, u32)| async move {
-            let keys = Expression::new("#open_shard = :shard AND #open_due <= :now")
-                .with_text(":shard", keys::open_shard(kind, shard))
-                .with_number(":now", now.as_millisecond());
-            let query = RecordQuery {
-                index: Some("open"),
-                keys,
-                filter: None,
-                reverse: false,
-                limit: Some(limit),
-            };
+            let due = ListSource::Open(keys::open_shard(kind, shard));
+            let query = due.query_range(i64::MIN, now.as_millisecond()).up_to(limit);
             self.table.query_records(WHAT, &query).await
         };
         let mut due: Vec<Item> = Vec::new();

@@ -3,6 +3,7 @@ use super::conversations::follows_stored;
 use super::expression::Expression;
 use super::item;
 use super::keys::{self, TableKey};
+use super::lists::ListSource;
 use super::overviews::{INSTANCES_AT_ONCE, events_of_instances};
 use super::records;
 use super::table::RecordQuery;
@@ -70,14 +71,9 @@ impl<A: System> DynamoStore<A> {
         theirs: &Expression,
     ) -> PortResult<Vec<EventRecord>> {
         let shard = |number: u32| async move {
-            let query = RecordQuery {
-                index: Some("open"),
-                keys: Expression::new("#open_shard = :shard")
-                    .with_text(":shard", keys::open_shard('E', number)),
-                filter: Some(theirs.clone()),
-                reverse: false,
-                limit: None,
-            };
+            let shard = keys::open_shard('E', number);
+            let keys = Expression::new("#open_shard = :shard").with_text(":shard", shard);
+            let query = RecordQuery::of_index("open", keys).filtered(Some(theirs.clone()));
             self.table.query_records(what, &query).await
         };
         let open = try_join_all((0..keys::SHARDS).map(shard)).await?;
@@ -139,16 +135,8 @@ impl<A: System> RecordRemoval for DynamoStore<A> {
         limit: usize,
     ) -> PortResult<Vec<ConversationId>> {
         const WHAT: &str = "listing what is kept since";
-        let keys = Expression::new("#list_key = :key AND #list_at <= :before")
-            .with_text(":key", keys::retention_list_key(tenant))
-            .with_number(":before", before.as_millisecond());
-        let query = RecordQuery {
-            index: Some("lists"),
-            keys,
-            filter: None,
-            reverse: false,
-            limit: Some(limit),
-        };
+        let kept = ListSource::Lists(keys::retention_list_key(tenant));
+        let query = kept.query_range(i64::MIN, before.as_millisecond()).up_to(limit);
         let found = self.table.query_records(WHAT, &query).await?;
         let id = |item: &item::Item| {
             let id = item::get_string(item, "conversation").unwrap_or_default();

@@ -269,6 +269,52 @@ pub(crate) struct RecordQuery {
 }
 
 impl RecordQuery {
+    /// Queries all records of the table that `keys` names, in their order.
+    pub(crate) fn of_table(keys: Expression) -> Self {
+        Self {
+            index: None,
+            keys,
+            filter: None,
+            reverse: false,
+            limit: None,
+        }
+    }
+
+    /// Queries all records of an index that `keys` names, in their order.
+    pub(crate) fn of_index(index: &'static str, keys: Expression) -> Self {
+        Self {
+            index: Some(index),
+            ..Self::of_table(keys)
+        }
+    }
+
+    /// Queries the records of one partition of the table between two sort keys, both included.
+    pub(crate) fn of_range(pk: String, (first, last): (String, String)) -> Self {
+        let keys = Expression::new("#pk = :pk AND #sk BETWEEN :first AND :last").with_text(":pk", pk);
+        Self::of_table(keys.with_text(":first", first).with_text(":last", last))
+    }
+
+    /// Reads the last records first.
+    pub(crate) fn backwards(self) -> Self {
+        Self {
+            reverse: true,
+            ..self
+        }
+    }
+
+    /// Reads so many records at most.
+    pub(crate) fn up_to(self, limit: usize) -> Self {
+        Self {
+            limit: Some(limit),
+            ..self
+        }
+    }
+
+    /// Reads only records that meet a condition.
+    pub(crate) fn filtered(self, filter: Option<Expression>) -> Self {
+        Self { filter, ..self }
+    }
+
     /// Queries the records of one partition of the table, or those of them whose sort key begins with `prefix`.
     pub(crate) fn for_partition(pk: impl Into<String>, prefix: Option<&str>, limit: Option<usize>) -> Self {
         let keys = match prefix {
@@ -278,11 +324,8 @@ impl RecordQuery {
             }
         };
         Self {
-            index: None,
-            keys: keys.with_text(":pk", pk),
-            filter: None,
-            reverse: false,
             limit,
+            ..Self::of_table(keys.with_text(":pk", pk))
         }
     }
 

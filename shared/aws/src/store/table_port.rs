@@ -6,6 +6,7 @@ use super::DynamoStore;
 use super::expression::Expression;
 use super::item::{Item, get_integer, get_string, keep_readable, number_attribute, text_attribute};
 use super::keys::{self, TableKey};
+use super::lists::ListSource;
 use super::table::RecordQuery;
 use super::transaction::TransactionAction;
 use crate::cache::CacheLookup;
@@ -100,15 +101,8 @@ impl<A: System> Table for DynamoStore<A> {
     async fn list_due(&self, kind: &Kind, now: Timestamp, limit: usize) -> PortResult<Vec<Key>> {
         let mut due: Vec<(i64, Key)> = Vec::new();
         for shard in keys::list_due_shards(kind.name) {
-            let query = RecordQuery {
-                index: Some("open"),
-                keys: Expression::new("#open_shard = :shard AND #open_due <= :now")
-                    .with_text(":shard", shard)
-                    .with_number(":now", now.as_millisecond()),
-                filter: None,
-                reverse: false,
-                limit: Some(limit),
-            };
+            let query = ListSource::Open(shard).query_range(i64::MIN, now.as_millisecond());
+            let query = query.up_to(limit);
             let place = |item: &Item| Some((get_integer(item, "open_due")?, parse_key(kind.name, item)?));
             let (enough, mut start) = (due.len().saturating_add(limit), None);
             loop {

@@ -15,7 +15,6 @@ use recado_domain::millis::from_unix_millis;
 use recado_ports::ports::{
     Page, PageRequest, PortResult, System, UnacknowledgedCounts, UnacknowledgedFilter,
 };
-use std::collections::HashMap;
 use std::collections::btree_map::{BTreeMap, Entry};
 
 const WHAT: &str = "listing what was not acknowledged";
@@ -30,14 +29,20 @@ pub(super) fn parse_awaited(item: &Item) -> Option<AwaitedAcknowledgement> {
     })
 }
 
+/// Returns the message of a delivery whose acknowledgement is missing. The record says what the index may not know yet: that a status
+/// came.
+fn parse_unacknowledged(item: &Item) -> Option<UnacknowledgedMessage> {
+    let awaited = parse_awaited(item)?;
+    let delivery = item::keep_readable(parse_delivery(WHAT, item))?;
+    let message = delivery.message.filter(|_| delivery.status.is_none())?;
+    Some(UnacknowledgedMessage { message, awaited })
+}
+
 fn indexed_condition(filter: &UnacknowledgedFilter) -> Option<Expression> {
     let tenant = filter.tenant.as_ref().map(|tenant| {
         Expression::new(format!("#{WAIT_TENANT} = :tenant")).with_text(":tenant", tenant.as_str())
     });
-    let instance = filter
-        .instance
-        .as_ref()
-        .map(|instance| Expression::new("#instance = :instance").with_text(":instance", instance.as_str()));
+    let instance = Expression::of_instance(filter.instance.as_ref());
     match (tenant, instance) {
         (Some(tenant), Some(instance)) => Some(tenant.and_condition(instance)),
         (tenant, instance) => tenant.or(instance),
@@ -51,16 +56,14 @@ impl<A: System> DynamoStore<A> {
         range: (Timestamp, Timestamp),
         limit: usize,
     ) -> PortResult<UnacknowledgedCounts> {
-        let keys = |shard| {
-            Expression::new("#open_shard = :shard AND #open_due BETWEEN :from AND :before")
-                .with_text(":shard", shard)
-                .with_number(":from", range.0.as_millisecond().saturating_add(1))
-                .with_number(":before", range.1.as_millisecond())
-        };
+        let range = (
+            range.0.as_millisecond().saturating_add(1),
+            range.1.as_millisecond(),
+        );
         // All those of one tenant are in one shard.
         let of_shards = limit.saturating_mul(SHARDS as usize);
         let (mut items, mut at_least) = self
-            .query_open_shards(UNACKNOWLEDGED, keys, None, false, of_shards)
+            .query_open_shards(UNACKNOWLEDGED, range, None, false, of_shards)
             .await?;
         at_least |= items.len() > limit;
         items.truncate(limit);
@@ -107,64 +110,18 @@ impl<A: System> DynamoStore<A> {
             .transpose()?;
         let earliest = filter.due_from.map_or(i64::MIN, Timestamp::as_millisecond);
         let from = after.as_ref().map_or(earliest, ListPosition::time);
-        let keys = |shard| {
-            Expression::new("#open_shard = :shard AND #open_due BETWEEN :from AND :now")
-                .with_text(":shard", shard)
-                .with_number(":from", from.min(now.as_millisecond()))
-                .with_number(":now", now.as_millisecond())
-        };
+        let now = now.as_millisecond();
         let condition = indexed_condition(filter);
         let limit = page.limit.max(1);
         let indexed = if let (Some(tenant), None) = (&filter.tenant, filter.due_from) {
             let list = ListSource::Open(unacknowledged_shard(tenant));
-            self.query_oldest(
-                WHAT,
-                &list,
-                condition,
-                (after.as_ref(), now.as_millisecond()),
-                limit,
-            )
-            .await?
+            self.query_oldest(WHAT, &list, condition, (after.as_ref(), now), limit)
+                .await?
         } else {
-            self.query_ordered_shards(UNACKNOWLEDGED, keys, condition.as_ref(), after.as_ref(), limit)
+            let range = (from.min(now), now);
+            self.query_ordered_shards(UNACKNOWLEDGED, range, condition.as_ref(), after.as_ref(), limit)
                 .await?
         };
-        let more = indexed.len() > limit;
-        let (places, items): (Vec<ListPosition>, Vec<Item>) = indexed.into_iter().take(limit).unzip();
-        let next_cursor = places.last().filter(|_| more).map(ListPosition::to_cursor);
-        let items = self.read_awaited_records(&places, items).await?;
-        Ok(Page { items, next_cursor })
-    }
-
-    /// Reads the records of `items` in the order of `places`. The records say what the index may not know yet: that a status came.
-    async fn read_awaited_records(
-        &self,
-        places: &[ListPosition],
-        items: Vec<Item>,
-    ) -> PortResult<Vec<UnacknowledgedMessage>> {
-        let order: HashMap<String, usize> = places
-            .iter()
-            .enumerate()
-            .map(|(number, place)| (place.id().to_owned(), number))
-            .collect();
-        let mut found = Vec::new();
-        for item in self.get_indexed_records(items).await? {
-            let (Some(awaited), Some(pk), Some(sk)) = (
-                parse_awaited(&item),
-                item::get_string(&item, "pk"),
-                item::get_string(&item, "sk"),
-            ) else {
-                continue;
-            };
-            let place = order.get(&format!("{pk}~{sk}")).copied();
-            let Some(delivery) = item::keep_readable(parse_delivery(WHAT, &item)) else {
-                continue;
-            };
-            if let (Some(message), None) = (delivery.message, delivery.status) {
-                found.push((place, UnacknowledgedMessage { message, awaited }));
-            }
-        }
-        found.sort_by_key(|(place, _)| *place);
-        Ok(found.into_iter().map(|(_, one)| one).collect())
+        self.read_indexed_page(indexed, limit, parse_unacknowledged).await
     }
 }

@@ -1,7 +1,7 @@
 //! The use of models: one item of each tenant, day, agent, model and country, in a few shards, since each reply adds to one of them.
 
 use super::DynamoStore;
-use super::expression::{Expression, UpdateChange};
+use super::expression::UpdateChange;
 use super::item::{self, number_attribute, text_attribute};
 use super::keys::{self, TableKey};
 use super::table::RecordQuery;
@@ -78,17 +78,8 @@ impl<A: System> DynamoStore<A> {
         to: Date,
     ) -> PortResult<Vec<UsageSum>> {
         const WHAT: &str = "reading the use of models";
-        let keys = Expression::new("#pk = :pk AND #sk BETWEEN :from AND :to")
-            .with_text(":pk", keys::usage_partition_key(tenant))
-            .with_text(":from", from.to_string())
-            .with_text(":to", keys::usage_day_boundary(to));
-        let query = RecordQuery {
-            index: None,
-            keys,
-            filter: None,
-            reverse: false,
-            limit: None,
-        };
+        let range = (from.to_string(), keys::usage_day_boundary(to));
+        let query = RecordQuery::of_range(keys::usage_partition_key(tenant), range);
         let found = self.table.query_records(WHAT, &query).await?;
         let now = self.table.system.now();
         let kept = found.into_iter().filter_map(|item| item::unexpired(item, now));

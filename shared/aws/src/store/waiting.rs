@@ -7,7 +7,6 @@ use super::item::{self, Item};
 use super::keys::{self, waiting::PERSON_OWED};
 use super::lists::{ListPosition, ListSource};
 use super::records;
-use super::table::RecordQuery;
 use recado_domain::conversation::Conversation;
 use recado_ports::ports::{ConversationFilter, Page, PageRequest, PortResult, System};
 use std::collections::BTreeMap;
@@ -18,8 +17,13 @@ const WHAT: &str = "listing who waits for a person";
 /// key, which orders conversations of the same time.
 fn position_of(item: &Item, time_attribute: &str) -> Option<ListPosition> {
     let since = item::get_integer(item, time_attribute)?;
+    Some(ListPosition::new(since, name_key(item)?))
+}
+
+/// Returns the key of an item as one text.
+fn name_key(item: &Item) -> Option<String> {
     let (pk, sk) = (item::get_string(item, "pk")?, item::get_string(item, "sk")?);
-    Some(ListPosition::new(since, format!("{pk}~{sk}")))
+    Some(format!("{pk}~{sk}"))
 }
 
 impl<A: System> DynamoStore<A> {
@@ -41,18 +45,12 @@ impl<A: System> DynamoStore<A> {
             self.query_oldest(WHAT, &list, condition, (after.as_ref(), i64::MAX), limit)
                 .await?
         } else {
-            let keys = |shard| {
-                Expression::new("#open_shard = :shard AND #open_due >= :from")
-                    .with_text(":shard", shard)
-                    .with_number(":from", from)
-            };
-            self.query_ordered_shards(PERSON_OWED, keys, condition.as_ref(), after.as_ref(), limit)
+            let range = (from, i64::MAX);
+            self.query_ordered_shards(PERSON_OWED, range, condition.as_ref(), after.as_ref(), limit)
                 .await?
         };
-        let more = indexed.len() > limit;
-        let shown: Vec<(ListPosition, Item)> = indexed.into_iter().take(limit).collect();
-        let next_cursor = shown.last().filter(|_| more).map(|(place, _)| place.to_cursor());
-        let items = self.read_in_order(shown).await?;
+        let parse = |item: &Item| item::keep_readable(records::parse_conversation(WHAT, item));
+        let found: Page<Conversation> = self.read_indexed_page(indexed, limit, parse).await?;
         let matching = |conversation: &Conversation| {
             conversation.person_owed_since().is_some()
                 && filter.mode.is_none_or(|mode| mode == conversation.mode)
@@ -63,8 +61,8 @@ impl<A: System> DynamoStore<A> {
                     .is_none_or(|tenant| *tenant == conversation.tenant)
         };
         Ok(Page {
-            items: items.into_iter().filter(matching).collect(),
-            next_cursor,
+            items: found.items.into_iter().filter(matching).collect(),
+            ..found
         })
     }
 
@@ -78,13 +76,9 @@ impl<A: System> DynamoStore<A> {
         (after, upto): (Option<&ListPosition>, i64),
         limit: usize,
     ) -> PortResult<Vec<(ListPosition, Item)>> {
-        let query = RecordQuery {
-            index: Some(list.index()),
-            keys: list.key_condition(after.map_or(i64::MIN, ListPosition::time).min(upto), upto),
-            filter: condition,
-            reverse: false,
-            limit: Some(limit.saturating_add(1)),
-        };
+        let from = after.map_or(i64::MIN, ListPosition::time).min(upto);
+        let query = list.query_range(from, upto).filtered(condition);
+        let query = query.up_to(limit.saturating_add(1));
         let mut found: Vec<(ListPosition, Item)> = Vec::new();
         let mut start = None;
         loop {
@@ -111,7 +105,7 @@ impl<A: System> DynamoStore<A> {
     pub(super) async fn query_ordered_shards(
         &self,
         kind: char,
-        keys: impl Fn(String) -> Expression + Send + Sync,
+        range: (i64, i64),
         condition: Option<&Expression>,
         after: Option<&ListPosition>,
         limit: usize,
@@ -120,7 +114,7 @@ impl<A: System> DynamoStore<A> {
         loop {
             let shards = keys::SHARDS as usize;
             let (items, at_least) = self
-                .query_open_shards(kind, &keys, condition, false, asked.saturating_mul(shards))
+                .query_open_shards(kind, range, condition, false, asked.saturating_mul(shards))
                 .await?;
             let found = items
                 .into_iter()
@@ -138,21 +132,29 @@ impl<A: System> DynamoStore<A> {
         }
     }
 
-    /// Reads the records of `indexed`, in its order.
-    async fn read_in_order(&self, indexed: Vec<(ListPosition, Item)>) -> PortResult<Vec<Conversation>> {
+    /// Reads the records of a page of `indexed`, in its order, without those that `parse` leaves out.
+    pub(super) async fn read_indexed_page<T>(
+        &self,
+        mut indexed: Vec<(ListPosition, Item)>,
+        limit: usize,
+        parse: impl Fn(&Item) -> Option<T>,
+    ) -> PortResult<Page<T>> {
+        let more = indexed.len() > limit;
+        indexed.truncate(limit);
+        let next_cursor = indexed
+            .last()
+            .filter(|_| more)
+            .map(|(place, _)| place.to_cursor());
         let (places, items): (Vec<ListPosition>, Vec<Item>) = indexed.into_iter().unzip();
         let records = self.get_indexed_records(items).await?;
-        let named = |item: &Item| {
-            let (pk, sk) = (item::get_string(item, "pk")?, item::get_string(item, "sk")?);
-            Some((
-                format!("{pk}~{sk}"),
-                item::keep_readable(records::parse_conversation(WHAT, item))?,
-            ))
-        };
-        let mut by_key: BTreeMap<String, Conversation> = records.iter().filter_map(named).collect();
-        Ok(places
+        let by_key = records
             .iter()
-            .filter_map(|place| by_key.remove(place.id()))
-            .collect())
+            .filter_map(|item| Some((name_key(item)?, parse(item)?)));
+        let mut by_key: BTreeMap<String, T> = by_key.collect();
+        let in_order = places.iter().filter_map(|place| by_key.remove(place.id()));
+        Ok(Page {
+            items: in_order.collect(),
+            next_cursor,
+        })
     }
 }
