@@ -3,7 +3,7 @@ use super::expression::Expression;
 use super::item::{self, Item, number_attribute};
 use super::keys::{self, TableKey};
 use super::records;
-use super::table::{RETRIES_MAX, RecordQuery};
+use super::table::{RETRIES_MAX, RecordQuery, write_outcome};
 use super::table_actions::list_refused_writes;
 use super::table_port::to_action;
 use super::transaction::TransactionAction;
@@ -25,8 +25,17 @@ use recado_ports::table::{Refusal, Version, Write, WriteResult};
 use std::collections::BTreeMap;
 
 /// Returns the condition that the stored conversation is the one from which `conversation` was made.
-pub(super) fn follows_stored(conversation: &Conversation) -> Expression {
+fn follows_stored(conversation: &Conversation) -> Expression {
     Expression::follows_revision("rev", conversation.rev)
+}
+
+/// Returns the action that writes a conversation in place of the one from which it was made.
+pub(super) fn put_conversation(
+    what: &'static str,
+    conversation: &Conversation,
+) -> PortResult<TransactionAction> {
+    let item = records::conversation_item(what, conversation)?;
+    Ok(TransactionAction::Put(item, Some(follows_stored(conversation))))
 }
 
 /// Returns the actions that write a conversation and its new messages. Each message needs at most two, so that 10
@@ -37,18 +46,11 @@ pub(super) fn commit_actions(
     conversation: &Conversation,
     messages: &[Message],
 ) -> PortResult<Vec<TransactionAction>> {
-    let record = records::conversation_item(what, conversation)?;
-    let mut actions = vec![TransactionAction::Put(record, Some(follows_stored(conversation)))];
+    let mut actions = vec![put_conversation(what, conversation)?];
     for message in messages {
-        actions.push(TransactionAction::Put(
-            records::message_item(what, message)?,
-            None,
-        ));
+        actions.push(TransactionAction::put(records::message_item(what, message)?));
         if records::stays_open(message) {
-            actions.push(TransactionAction::Put(
-                records::open_message_item(what, message)?,
-                None,
-            ));
+            actions.push(TransactionAction::put(records::open_message_item(what, message)?));
         }
     }
     actions.extend(begin_retention(conversation));
@@ -58,7 +60,7 @@ pub(super) fn commit_actions(
 /// Returns the write by which the retention of a conversation begins, together with its first message.
 pub(super) fn begin_retention(conversation: &Conversation) -> Option<TransactionAction> {
     let begins = is_first_write(conversation.rev);
-    begins.then(|| TransactionAction::Put(records::retention_item(conversation), None))
+    begins.then(|| TransactionAction::put(records::retention_item(conversation)))
 }
 
 /// Returns the condition that a conversation is as it was drafted.
@@ -196,11 +198,7 @@ impl<A: System> Conversations for DynamoStore<A> {
             actions.extend(used.iter().map(|sum| add_usage_to_sum(sum, thread)));
             self.table.run_transaction(WHAT, actions).await?.is_ok()
         };
-        Ok(if is_written {
-            WriteOutcome::Written
-        } else {
-            WriteOutcome::Conflict
-        })
+        Ok(write_outcome(is_written))
     }
 
     async fn commit_messages(

@@ -6,7 +6,7 @@ use super::keys::{self, TableKey};
 use super::table::ConditionFailed;
 use super::transaction::TransactionAction;
 use super::usage::add_charge_to_sum;
-use aws_sdk_dynamodb::types::{AttributeValue, ReturnValue};
+use aws_sdk_dynamodb::types::AttributeValue;
 use jiff::Timestamp;
 use recado_domain::delivery::{Delivery, DeliveryKey, DeliveryStatus, StatusUpdate};
 use recado_domain::usage::UsageSum;
@@ -204,9 +204,7 @@ impl<A: System> DynamoStore<A> {
         const WHAT: &str = "recording a delivery status";
         let (key, now) = (TableKey::for_delivery(&update.key), self.table.system.now());
         let (change, news) = news_change(WHAT, update, expires, now)?;
-        let sent = self
-            .table
-            .update_record(WHAT, key.clone(), &change, Some(news), ReturnValue::None);
+        let sent = self.table.update_record(WHAT, key.clone(), &change, Some(news));
         let Err(ConditionFailed(Some(found))) = sent.await? else {
             return Ok(None);
         };
@@ -216,10 +214,7 @@ impl<A: System> DynamoStore<A> {
         }
         let change = restart_change(WHAT, update, expires, &[CHARGED])?;
         let over = Expression::new("#ttl < :now").with_number(":now", now.as_second());
-        let _begun = self
-            .table
-            .update_record(WHAT, key, &change, Some(over), ReturnValue::None)
-            .await?;
+        let _begun = self.table.update_record(WHAT, key, &change, Some(over)).await?;
         Ok(None)
     }
 
@@ -333,9 +328,7 @@ impl<A: System> DynamoStore<A> {
         let change = UpdateChange::default().remove_attributes(&AWAITED);
         let waits = Expression::new("attribute_exists(#open_shard)");
         let key = TableKey::for_delivery(key);
-        let stopped = self
-            .table
-            .update_record(WHAT, key, &change, Some(waits), ReturnValue::None);
+        let stopped = self.table.update_record(WHAT, key, &change, Some(waits));
         // A status ended the wait before.
         let _stopped = stopped.await?;
         Ok(())

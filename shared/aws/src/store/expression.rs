@@ -2,7 +2,9 @@
 //! `list`, `status` …). The names that a request must declare are taken from the text.
 
 use super::item::{Item, number_attribute, text_attribute};
+use super::keys::TableKey;
 use aws_sdk_dynamodb::types::AttributeValue;
+use jiff::Timestamp;
 use recado_domain::ids::InstanceId;
 use recado_domain::revision::revision_before;
 use std::collections::HashMap;
@@ -124,6 +126,16 @@ impl UpdateChange {
         self.remove
             .extend(attributes.iter().map(|attribute| format!("#{attribute}")));
         self
+    }
+
+    /// Puts the record into the index `open` at the time at which it is due, or takes it out of it.
+    pub(crate) fn index_open(self, key: &TableKey, due: Option<Timestamp>) -> Self {
+        match due {
+            None => self.remove_attributes(&["open_shard", "open_due"]),
+            Some(due) => self
+                .set_value("open_shard", text_attribute(key.open_shard_key()))
+                .set_value("open_due", number_attribute(due.as_millisecond())),
+        }
     }
 
     /// Adds the value of a placeholder.

@@ -5,7 +5,6 @@ use super::DynamoStore;
 use super::expression::{Expression, UpdateChange};
 use super::item::{Item, get_integer, get_string, number_attribute, text_attribute};
 use super::keys::TableKey;
-use aws_sdk_dynamodb::types::ReturnValue;
 use recado_domain::identity::IdentityKey;
 use recado_domain::{OLDEST_RECORD_FORMAT, RECORD_FORMAT};
 use recado_ports::ports::{PortError, PortResult, System};
@@ -90,9 +89,7 @@ impl<A: System> DynamoStore<A> {
         let change = UpdateChange::default().set_value(FORMAT, number_attribute(i64::from(RECORD_FORMAT)));
         let unchanged = Expression::new(format!("#{FORMAT} = :older")).with_number(":older", older);
         let key = TableKey::for_identity_key();
-        let raised = self
-            .table
-            .update_record(what, key, &change, Some(unchanged), ReturnValue::None);
+        let raised = self.table.update_record(what, key, &change, Some(unchanged));
         // Refused: another function did it.
         if raised.await?.is_ok() {
             tracing::info!(

@@ -1,12 +1,11 @@
 use super::DynamoStore;
-use super::conversations::{begin_retention, follows_stored};
+use super::conversations::{begin_retention, put_conversation};
 use super::expression::{Expression, UpdateChange};
 use super::item::{self, Item, number_attribute, text_attribute};
 use super::keys::TableKey;
 use super::records;
 use super::transaction::TransactionAction;
 use async_trait::async_trait;
-use aws_sdk_dynamodb::types::ReturnValue;
 use jiff::Timestamp;
 use recado_domain::dead_letter::DeadLetter;
 use recado_domain::event::{EventRecord, EventState, InboundJob, MessagePosition};
@@ -92,24 +91,13 @@ impl<A: System> DynamoStore<A> {
             let seen = Expression::new("#state = :was AND #again = :seen")
                 .with_value(":was", item::encode_part(what, &record.state)?)
                 .with_number(":seen", record.again);
-            let change = change(&mut record);
-            let change = match record.overdue_at() {
-                Some(due) => change
-                    .set_value(
-                        "open_shard",
-                        text_attribute(TableKey::for_event(id).open_shard_key()),
-                    )
-                    .set_value("open_due", number_attribute(due.as_millisecond())),
-                None => change.remove_attributes(&["open_shard", "open_due"]),
-            };
+            let key = TableKey::for_event(id);
+            let change = change(&mut record).index_open(&key, record.overdue_at());
             let is_this =
                 |found: &Item| records::parse_event_record(what, found).is_ok_and(|found| found == record);
-            let key = TableKey::for_event(id);
-            let changed =
-                self.table
-                    .update_record_once(what, key, &change, Some(seen), ReturnValue::None, is_this);
+            let changed = self.table.update_record_once(what, key, &change, seen, is_this);
             match changed.await? {
-                Ok(_) => return Ok(Some(record)),
+                Ok(()) => return Ok(Some(record)),
                 Err(_) => self.table.wait_before_retry(round).await,
             }
         }
@@ -118,6 +106,22 @@ impl<A: System> DynamoStore<A> {
 }
 
 impl<A: System> DynamoStore<A> {
+    /// Changes the item of an event under a condition. Returns whether it was changed; `is_this` recognizes that.
+    async fn change_event_item(
+        &self,
+        what: &'static str,
+        id: &EventId,
+        change: &UpdateChange,
+        condition: Expression,
+        is_this: impl Fn(&Item) -> bool + Send,
+    ) -> PortResult<bool> {
+        let key = TableKey::for_event(id);
+        let changed = self
+            .table
+            .update_record_once(what, key, change, condition, is_this);
+        Ok(changed.await?.is_ok())
+    }
+
     /// Reads an event if it was dead-lettered at `failed_at`.
     async fn read_dead_event(
         &self,
@@ -144,11 +148,7 @@ impl<A: System> DynamoStore<A> {
         let dead = Expression::new("#state = :is AND #settled_at = :failed_at")
             .with_value(":is", item::encode_part(what, &EventState::Dead)?)
             .with_number(":failed_at", failed_at.as_millisecond());
-        let key = TableKey::for_event(id);
-        let changed =
-            self.table
-                .update_record_once(what, key, change, Some(dead), ReturnValue::None, is_this);
-        Ok(changed.await?.is_ok())
+        self.change_event_item(what, id, change, dead, is_this).await
     }
 }
 
@@ -166,11 +166,7 @@ impl<A: System> DynamoStore<A> {
             item::get_string(found, "state") == Some(APPLIED)
                 && item::get_integer(found, "settled_at") == Some(settled_at)
         };
-        let key = TableKey::for_event(id);
-        let settled =
-            self.table
-                .update_record_once(what, key, change, Some(pending), ReturnValue::None, is_this);
-        Ok(settled.await?.is_ok())
+        self.change_event_item(what, id, change, pending, is_this).await
     }
 }
 
@@ -212,11 +208,7 @@ impl<A: System> DynamoStore<A> {
             item::get_string(found, "state") == Some(PENDING)
                 && item::get_integer(found, "attempts") == Some(i64::from(attempts))
         };
-        let key = TableKey::for_event(id);
-        let set =
-            self.table
-                .update_record_once(WHAT, key, &change, Some(as_read), ReturnValue::None, is_this);
-        Ok(set.await?.is_ok())
+        self.change_event_item(WHAT, id, &change, as_read, is_this).await
     }
 
     async fn revive_dead_event(&self, id: &EventId, failed_at: Timestamp) -> PortResult<bool> {
@@ -232,15 +224,7 @@ impl<A: System> DynamoStore<A> {
             .set_value("state", text_attribute(PENDING))
             .set_value("attempts", number_attribute(0))
             .remove_attributes(&["reason", "settled_at", "ttl"]);
-        let change = match pending.overdue_at() {
-            Some(due) => change
-                .set_value(
-                    "open_shard",
-                    text_attribute(TableKey::for_event(id).open_shard_key()),
-                )
-                .set_value("open_due", number_attribute(due.as_millisecond())),
-            None => change,
-        };
+        let change = change.index_open(&TableKey::for_event(id), pending.overdue_at());
         // Only a redrive of this failure makes the dead event pending again.
         let is_this = |found: &Item| item::get_string(found, "state") == Some(PENDING);
         self.update_dead_event(WHAT, id, failed_at, &change, is_this)
@@ -307,11 +291,8 @@ impl<A: System> Inbox for DynamoStore<A> {
         let note = end.set_value("stored", item::encode_part(WHAT, &place)?);
         let mut actions = vec![
             TransactionAction::Update(TableKey::for_event(write.event), note, Some(owed)),
-            TransactionAction::Put(
-                records::conversation_item(WHAT, write.conversation)?,
-                Some(follows_stored(write.conversation)),
-            ),
-            TransactionAction::Put(records::message_item(WHAT, write.message)?, None),
+            put_conversation(WHAT, write.conversation)?,
+            TransactionAction::put(records::message_item(WHAT, write.message)?),
         ];
         actions.extend(begin_retention(write.conversation));
         let Err(refusals) = self.table.run_transaction(WHAT, actions).await? else {

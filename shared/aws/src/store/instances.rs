@@ -6,7 +6,7 @@ use super::item::{self, Item, number_attribute, text_attribute};
 use super::keys::{self, TableKey};
 use super::parking::parking_change;
 use async_trait::async_trait;
-use aws_sdk_dynamodb::types::{AttributeValue, ReturnValue};
+use aws_sdk_dynamodb::types::AttributeValue;
 use jiff::Timestamp;
 use recado_domain::config::InstanceConfig;
 use recado_domain::ids::InstanceId;
@@ -58,13 +58,7 @@ fn state_update(
     }
     Ok(match after.index_time() {
         due if due == before.index_time() => update,
-        None => update.remove_attributes(&["open_shard", "open_due"]),
-        Some(due) => update
-            .set_value(
-                "open_shard",
-                text_attribute(TableKey::for_instance_state(id).open_shard_key()),
-            )
-            .set_value("open_due", timestamp_attribute(due)),
+        due => update.index_open(&TableKey::for_instance_state(id), due),
     })
 }
 
@@ -196,14 +190,9 @@ impl<A: System> Instances for DynamoStore<A> {
                 is_as_read(&before)
             };
             let key = TableKey::for_instance_state(id);
-            let written = self.table.update_record_once(
-                WHAT,
-                key,
-                &update,
-                Some(unchanged),
-                ReturnValue::None,
-                is_this,
-            );
+            let written = self
+                .table
+                .update_record_once(WHAT, key, &update, unchanged, is_this);
             let Err(refused) = written.await? else {
                 return Ok(ChangedInstance { done, state });
             };
@@ -220,7 +209,7 @@ impl<A: System> Instances for DynamoStore<A> {
         let what = "parking a conversation";
         let _parked = self
             .table
-            .update_record(what, key, &parking_change(parked), None, ReturnValue::None)
+            .update_record(what, key, &parking_change(parked), None)
             .await?;
         Ok(())
     }

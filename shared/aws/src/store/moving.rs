@@ -13,7 +13,7 @@ use super::keys::TableKey;
 use super::table_port::{encode_item, get_body, is_live};
 use crate::error::port_error;
 use async_trait::async_trait;
-use aws_sdk_dynamodb::types::{AttributeValue, ReturnValue};
+use aws_sdk_dynamodb::types::AttributeValue;
 use futures::stream::{self, StreamExt, TryStreamExt};
 use items::list_items;
 use jiff::Timestamp;
@@ -167,9 +167,7 @@ impl<A: System> DynamoStore<A> {
 
     async fn update_identity_item(&self, what: &'static str, change: &UpdateChange) -> PortResult<()> {
         let key = TableKey::for_identity_key();
-        let updated = self
-            .table
-            .update_record(what, key, change, None, ReturnValue::None);
+        let updated = self.table.update_record(what, key, change, None);
         let _unconditional = updated.await?;
         Ok(())
     }

@@ -6,11 +6,10 @@ use super::expression::{Expression, UpdateChange};
 use super::item::{self, Item, number_attribute, text_attribute};
 use super::keys::{self, TableKey};
 use super::records;
-use super::table::ConditionFailed;
-use super::transaction::{FailedConditions, TransactionAction, TransactionResult};
+use super::table::{ConditionFailed, write_outcome};
+use super::transaction::{FailedConditions, TransactionAction};
 use super::usage::add_usage_to_sum;
 use async_trait::async_trait;
-use aws_sdk_dynamodb::types::ReturnValue;
 use jiff::Timestamp;
 use recado_domain::conversation::{Conversation, ConversationMode};
 use recado_domain::delivery::{Delivery, DeliveryKey, StatusUpdate};
@@ -57,16 +56,21 @@ fn follows_closed(message: &Message) -> Expression {
     Expression::new("attribute_exists(#pk) AND attribute_not_exists(#out)").and_condition(before)
 }
 
-fn remove_in_flight(message: &Message, flight: &InFlightSend) -> TransactionAction {
-    TransactionAction::Delete(TableKey::for_in_flight(&message.instance, flight), None)
+/// Builds the item of a note, which is kept for some time since `since`.
+pub(super) fn note_item(
+    what: &'static str,
+    key: TableKey,
+    flight: &InFlightSend,
+    since: Timestamp,
+) -> PortResult<Item> {
+    let mut note = item::encode_record(what, flight)?;
+    let kept = add_duration(since, InFlightSend::RETENTION);
+    note.insert("ttl".to_owned(), number_attribute(kept.as_second()));
+    Ok(key.into_item(note))
 }
 
-fn write_outcome(transacted: &TransactionResult) -> WriteOutcome {
-    if transacted.is_ok() {
-        WriteOutcome::Written
-    } else {
-        WriteOutcome::Conflict
-    }
+fn remove_in_flight(message: &Message, flight: &InFlightSend) -> TransactionAction {
+    TransactionAction::delete(TableKey::for_in_flight(&message.instance, flight))
 }
 
 /// Number of times that a message is settled again since statuses of it came in between.
@@ -128,11 +132,9 @@ impl<A: System> DynamoStore<A> {
     /// Writes the note of an in-flight send in place of the stored one.
     async fn replace_note(&self, key: TableKey, flight: &InFlightSend) -> PortResult<bool> {
         const WHAT: &str = "erasing a note";
-        let mut note = item::encode_record(WHAT, flight)?;
-        let kept = add_duration(flight.claimed_at, InFlightSend::RETENTION);
-        note.insert("ttl".to_owned(), number_attribute(kept.as_second()));
+        let note = note_item(WHAT, key, flight, flight.claimed_at)?;
         let exists = Expression::new("attribute_exists(#pk)");
-        let replaced = self.table.put_record(WHAT, key.into_item(note), Some(exists));
+        let replaced = self.table.put_record(WHAT, note, Some(exists));
         Ok(replaced.await?.is_ok())
     }
 }
@@ -181,17 +183,14 @@ impl<A: System> OutboxStore for DynamoStore<A> {
         );
         let Some(flight) = landed else {
             let put = self.table.put_record(WHAT, item, condition).await?;
-            return Ok(if put.is_ok() {
-                WriteOutcome::Written
-            } else {
-                WriteOutcome::Conflict
-            });
+            return Ok(write_outcome(put.is_ok()));
         };
         let actions = vec![
             TransactionAction::Put(item, condition),
             remove_in_flight(message, flight),
         ];
-        Ok(write_outcome(&self.table.run_transaction(WHAT, actions).await?))
+        let written = self.table.run_transaction(WHAT, actions).await?;
+        Ok(write_outcome(written.is_ok()))
     }
 
     async fn claim_message(
@@ -211,11 +210,9 @@ impl<A: System> OutboxStore for DynamoStore<A> {
                 guard_condition(WHAT, guard)?,
             ));
         }
-        let mut note = item::encode_record(WHAT, flight)?;
-        let kept = add_duration(self.table.system.now(), InFlightSend::RETENTION);
-        note.insert("ttl".to_owned(), number_attribute(kept.as_second()));
-        let note = TableKey::for_in_flight(&message.instance, flight).into_item(note);
-        actions.push(TransactionAction::Put(note, None));
+        let key = TableKey::for_in_flight(&message.instance, flight);
+        let note = note_item(WHAT, key, flight, self.table.system.now())?;
+        actions.push(TransactionAction::put(note));
         Ok(match self.table.run_transaction(WHAT, actions).await? {
             Ok(()) => ClaimOutcome::Claimed,
             Err(refusals) => claim_outcome(message, &refusals),
@@ -267,18 +264,15 @@ impl<A: System> OutboxStore for DynamoStore<A> {
             .collect();
         if records::stays_open(message) {
             let open = records::open_message_item(what, message)?;
-            beside.push(TransactionAction::Put(open, None));
+            beside.push(TransactionAction::put(open));
         }
         if beside.is_empty() {
             let put = self.table.put_record(what, item, Some(condition)).await?;
-            return Ok(if put.is_ok() {
-                WriteOutcome::Written
-            } else {
-                WriteOutcome::Conflict
-            });
+            return Ok(write_outcome(put.is_ok()));
         }
         beside.insert(0, TransactionAction::Put(item, Some(condition)));
-        Ok(write_outcome(&self.table.run_transaction(what, beside).await?))
+        let written = self.table.run_transaction(what, beside).await?;
+        Ok(write_outcome(written.is_ok()))
     }
 
     async fn list_in_flight(&self, instance: &InstanceId) -> PortResult<Vec<InFlightSend>> {
@@ -311,13 +305,8 @@ impl<A: System> OutboxStore for DynamoStore<A> {
             ),
         };
         let change = UpdateChange::default().set_value(field, text_attribute(id));
-        let recorded = self.table.update_record(
-            "noting an echo",
-            key,
-            &change,
-            Some(Expression::new(first)),
-            ReturnValue::None,
-        );
+        let first = Some(Expression::new(first));
+        let recorded = self.table.update_record("noting an echo", key, &change, first);
         Ok(recorded.await?.is_ok())
     }
 

@@ -298,7 +298,7 @@ impl<A: System> DynamoStore<A> {
             ]);
             for log in tenant.iter().map(Some).chain([None]) {
                 let key = TableKey::for_logged_events(log, place);
-                actions.push(TransactionAction::Put(key.into_item(item.clone()), None));
+                actions.push(TransactionAction::put(key.into_item(item.clone())));
             }
             written.push((tenant.clone(), place));
             next = place.0.saturating_add(1);
@@ -311,7 +311,7 @@ impl<A: System> DynamoStore<A> {
                 ("ttl".to_owned(), noted_until.clone()),
             ]);
             let key = TableKey::for_sent_note(message);
-            actions.push(TransactionAction::Put(key.into_item(note), None));
+            actions.push(TransactionAction::put(key.into_item(note)));
         }
         let note = Item::from([
             ("last".to_owned(), text_attribute(last.sequence.as_str())),

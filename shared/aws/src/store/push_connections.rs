@@ -130,7 +130,7 @@ impl<A: System> DynamoStore<A> {
         let expires = add_duration(now, CONNECTION_KEPT);
         let mut opened = expiring_item(expires, tenant);
         opened.insert("opened".to_owned(), number_attribute(now.as_second()));
-        let put = |key: TableKey, item: Item| TransactionAction::Put(key.into_item(item), None);
+        let put = |key: TableKey, item: Item| TransactionAction::put(key.into_item(item));
         let actions = vec![
             TransactionAction::Delete(ticket, Some(Expression::new("attribute_exists(#pk)"))),
             put(TableKey::for_push_connection(tenant, connection), opened),

@@ -1,12 +1,12 @@
 use super::DynamoStore;
-use super::conversations::follows_stored;
+use super::conversations::put_conversation;
 use super::expression::Expression;
 use super::item;
 use super::keys::{self, TableKey};
 use super::lists::ListSource;
 use super::overviews::{INSTANCES_AT_ONCE, events_of_instances};
 use super::records;
-use super::table::RecordQuery;
+use super::table::{RecordQuery, write_outcome};
 use super::tenant_records::list_parts;
 use super::transaction::TransactionAction;
 use async_trait::async_trait;
@@ -32,21 +32,15 @@ fn message_deletions(
     messages: &[Message],
 ) -> PortResult<Vec<TransactionAction>> {
     let mut actions = vec![
-        TransactionAction::Put(
-            records::conversation_item(what, conversation)?,
-            Some(follows_stored(conversation)),
-        ),
-        TransactionAction::Put(records::retention_item(conversation), None),
+        put_conversation(what, conversation)?,
+        TransactionAction::put(records::retention_item(conversation)),
     ];
     for message in messages {
         let (id, ordinal) = (&message.conversation, message.ordinal);
-        actions.push(TransactionAction::Delete(
-            TableKey::for_message(id, ordinal),
-            None,
-        ));
+        actions.push(TransactionAction::delete(TableKey::for_message(id, ordinal)));
         if message.out.is_some() {
             let open = TableKey::for_open_message(id, ordinal);
-            actions.push(TransactionAction::Delete(open, None));
+            actions.push(TransactionAction::delete(open));
         }
     }
     Ok(actions)
@@ -58,7 +52,7 @@ fn record_deletions(conversation: &Conversation) -> Vec<TransactionAction> {
         Expression::new("attribute_not_exists(#pk) OR #rev = :rev").with_number(":rev", conversation.rev);
     vec![
         TransactionAction::Delete(TableKey::for_conversation(&conversation.id), Some(as_read)),
-        TransactionAction::Delete(TableKey::for_retention(&conversation.id), None),
+        TransactionAction::delete(TableKey::for_retention(&conversation.id)),
     ]
 }
 
@@ -157,10 +151,8 @@ impl<A: System> RecordRemoval for DynamoStore<A> {
             }
             DeletedPart::Record => ("deleting a conversation", record_deletions(conversation)),
         };
-        Ok(match self.table.run_transaction(what, actions).await? {
-            Ok(()) => WriteOutcome::Written,
-            Err(_) => WriteOutcome::Conflict,
-        })
+        let written = self.table.run_transaction(what, actions).await?;
+        Ok(write_outcome(written.is_ok()))
     }
 
     async fn list_pending_events(&self, owners: EventOwners<'_>) -> PortResult<Vec<EventRecord>> {

@@ -11,7 +11,7 @@ use aws_sdk_dynamodb::operation::delete_item::DeleteItemError;
 use aws_sdk_dynamodb::operation::put_item::PutItemError;
 use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
 use aws_sdk_dynamodb::types::{KeysAndAttributes, ReturnValue, ReturnValuesOnConditionCheckFailure};
-use recado_ports::ports::{PortError, PortResult, System};
+use recado_ports::ports::{PortError, PortResult, System, WriteOutcome};
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
@@ -154,23 +154,47 @@ impl<A: System> DynamoTable<A> {
         }
     }
 
-    /// Changes a record and returns the values that `returned` asks for.
+    /// Changes a record.
     pub(crate) async fn update_record(
         &self,
         what: &'static str,
         key: TableKey,
         change: &UpdateChange,
         condition: Option<Expression>,
-        returned: ReturnValue,
+    ) -> PortResult<ConditionalResult<()>> {
+        let changed = self.send_update(what, key, change, condition, ReturnValue::None, |_| false);
+        Ok(changed.await?.map(drop))
+    }
+
+    /// Changes a record, and returns all of it.
+    pub(crate) async fn update_and_read(
+        &self,
+        what: &'static str,
+        key: TableKey,
+        change: &UpdateChange,
+        condition: Expression,
     ) -> PortResult<ConditionalResult<Item>> {
-        self.update_record_once(what, key, change, condition, returned, |_| false)
+        self.send_update(what, key, change, Some(condition), ReturnValue::AllNew, |_| false)
             .await
     }
 
     /// Changes a record as [`Self::update_record`] does, and recognizes its own effect. If the SDK sent the request
     /// more than once and `ours` recognizes the found record as the effect of this update, an earlier attempt
-    /// succeeded: the found record is returned.
+    /// succeeded.
     pub(crate) async fn update_record_once(
+        &self,
+        what: &'static str,
+        key: TableKey,
+        change: &UpdateChange,
+        condition: Expression,
+        ours: impl Fn(&Item) -> bool + Send,
+    ) -> PortResult<ConditionalResult<()>> {
+        let changed = self.send_update(what, key, change, Some(condition), ReturnValue::None, ours);
+        Ok(changed.await?.map(drop))
+    }
+
+    /// Changes a record, and returns the values that `returned` asks for, or the found record that is `ours`.
+    async fn send_update(
         &self,
         what: &'static str,
         key: TableKey,
@@ -244,6 +268,15 @@ impl<A: System> DynamoTable<A> {
             }
             Err(error) => Err(port_error(what, &error)),
         }
+    }
+}
+
+/// Returns the outcome of a conditional write.
+pub(super) fn write_outcome(is_written: bool) -> WriteOutcome {
+    if is_written {
+        WriteOutcome::Written
+    } else {
+        WriteOutcome::Conflict
     }
 }
 

@@ -91,6 +91,16 @@ fn classify_cancellation(reasons: &[CancellationReason]) -> CancellationKind {
 }
 
 impl TransactionAction {
+    /// Writes a record, whatever is stored.
+    pub(crate) fn put(item: Item) -> Self {
+        Self::Put(item, None)
+    }
+
+    /// Deletes a record, whatever is stored.
+    pub(crate) fn delete(key: TableKey) -> Self {
+        Self::Delete(key, None)
+    }
+
     fn into_write_item(self, what: &'static str, table: &str) -> PortResult<TransactWriteItem> {
         let item = TransactWriteItem::builder();
         let built = match self {

@@ -6,7 +6,6 @@ use crate::store::expression::{Expression, UpdateChange};
 use crate::store::item::{self, Item, number_attribute};
 use crate::store::keys::TableKey;
 use crate::store::table::RETRIES_MAX;
-use aws_sdk_dynamodb::types::ReturnValue;
 use jiff::Timestamp;
 use recado_domain::ids::InstanceId;
 use recado_domain::instance::ConnectionStatus;
@@ -79,13 +78,8 @@ impl<A: System> DynamoStore<A> {
             .set_to_term("arrival", "#arrival + :interval")
             .with_value(":interval", number_attribute(to_millis(rate.interval())));
         for _ in 0..RETRIES_MAX {
-            let first = self.table.update_record(
-                WHAT,
-                TableKey::for_instance_state(id),
-                &restart,
-                Some(idle.clone()),
-                ReturnValue::AllNew,
-            );
+            let key = TableKey::for_instance_state(id);
+            let first = self.table.update_and_read(WHAT, key, &restart, idle.clone());
             let refused = match first.await? {
                 Ok(updated) => return Ok(slot_reservation(WHAT, fresh.at, &updated)),
                 Err(refused) => refused,
@@ -93,13 +87,8 @@ impl<A: System> DynamoStore<A> {
             if self.found_closed(WHAT, id, refused.0).await? {
                 return Ok(Reservation::NotOpen);
             }
-            let second = self.table.update_record(
-                WHAT,
-                TableKey::for_instance_state(id),
-                &advance,
-                Some(busy.clone()),
-                ReturnValue::AllNew,
-            );
+            let key = TableKey::for_instance_state(id);
+            let second = self.table.update_and_read(WHAT, key, &advance, busy.clone());
             match second.await? {
                 Ok(updated) => {
                     let arrival = item::get_integer(&updated, "arrival")
@@ -152,9 +141,7 @@ impl<A: System> DynamoStore<A> {
                 }
             };
             let key = TableKey::for_instance_state(id);
-            let written = self
-                .table
-                .update_record(WHAT, key, &change, Some(unchanged), ReturnValue::AllNew);
+            let written = self.table.update_and_read(WHAT, key, &change, unchanged);
             match (written.await?, reserved) {
                 (Ok(updated), YieldingSlot::Slot(slot)) => {
                     return Ok(slot_reservation(WHAT, slot.at, &updated));

@@ -4,11 +4,12 @@ use super::super::deliveries::{ACKNOWLEDGED, ERASED};
 use super::super::item::{self, Item, number_attribute, text_attribute};
 use super::super::keys::waiting::{WAIT_TENANT, acknowledged_shard, unacknowledged_shard};
 use super::super::keys::{self, TableKey};
+use super::super::outbox::note_item;
 use super::super::records;
 use aws_sdk_dynamodb::types::AttributeValue;
 use jiff::{SignedDuration, Timestamp};
 use recado_domain::event::{EventPayload, EventState};
-use recado_domain::instance::{InFlightSend, InstanceState};
+use recado_domain::instance::InstanceState;
 use recado_domain::millis::add_duration;
 use recado_domain::moving::{MovedDelivery, MovedEvent, MovedPublishedEvent, MovedRecord, OfInstance};
 use recado_domain::published_event::DEFAULT_EVENT_RETENTION;
@@ -48,9 +49,8 @@ fn single_item(what: &'static str, record: &MovedRecord) -> PortResult<Item> {
         MovedRecord::Event(event) => event_item(what, event)?,
         MovedRecord::Delivery(delivery) => delivery_item(what, delivery)?,
         MovedRecord::InFlight(note) => {
-            let kept = add_duration(note.record.claimed_at, InFlightSend::RETENTION);
-            let item = expiring(item::encode_record(what, &note.record)?, kept);
-            TableKey::for_in_flight(&note.instance, &note.record).into_item(item)
+            let key = TableKey::for_in_flight(&note.instance, &note.record);
+            note_item(what, key, &note.record, note.record.claimed_at)?
         }
         MovedRecord::Parked(parked) => {
             let key = TableKey::for_parked(&parked.instance, &parked.conversation);

@@ -2,7 +2,7 @@
 
 use super::{remove_in_flight, revision_condition};
 use crate::store::DynamoStore;
-use crate::store::conversations::follows_stored;
+use crate::store::conversations::put_conversation;
 use crate::store::deliveries::{ACKNOWLEDGED, CHARGED, early_condition};
 use crate::store::expression::UpdateChange;
 use crate::store::item::{self, number_attribute, text_attribute};
@@ -90,15 +90,12 @@ impl<A: System> DynamoStore<A> {
                     TableKey::for_open_message(&message.conversation, message.ordinal),
                     condition,
                 ),
-                TransactionAction::Put(records::message_item(what, message)?, None),
+                TransactionAction::put(records::message_item(what, message)?),
             ]
         };
         actions.extend(landed.map(|flight| remove_in_flight(message, flight)));
         if let Some(conversation) = conversation {
-            actions.push(TransactionAction::Put(
-                records::conversation_item(what, conversation)?,
-                Some(follows_stored(conversation)),
-            ));
+            actions.push(put_conversation(what, conversation)?);
         }
         if let Some(link) = link {
             actions.push(Self::link_delivery(message, link, early));
