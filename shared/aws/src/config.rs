@@ -100,26 +100,22 @@ impl AwsConfig {
 
     /// Returns the URL of a queue. An error names the missing setting.
     pub(crate) fn queue_url(&self, what: &'static str, queue: QueueName) -> PortResult<&str> {
-        match queue {
-            QueueName::Inbound => {
-                require_setting(what, variable::INBOUND_QUEUE, self.inbound_queue_url.as_ref())
-            }
-            QueueName::Turns => require_setting(what, variable::TURNS_QUEUE, self.turns_queue_url.as_ref()),
-            QueueName::Outbound => {
-                require_setting(what, variable::OUTBOUND_QUEUE, self.outbound_queue_url.as_ref())
-            }
-        }
+        let (name, url) = match queue {
+            QueueName::Inbound => (variable::INBOUND_QUEUE, &self.inbound_queue_url),
+            QueueName::Turns => (variable::TURNS_QUEUE, &self.turns_queue_url),
+            QueueName::Outbound => (variable::OUTBOUND_QUEUE, &self.outbound_queue_url),
+        };
+        require_setting(what, name, url.as_ref())
     }
 
     /// Returns the URL of a queue's dead-letter queue. An error names the missing setting.
     pub(crate) fn dlq_url(&self, what: &'static str, queue: QueueName) -> PortResult<&str> {
-        match queue {
-            QueueName::Inbound => require_setting(what, variable::INBOUND_DLQ, self.inbound_dlq_url.as_ref()),
-            QueueName::Turns => require_setting(what, variable::TURNS_DLQ, self.turns_dlq_url.as_ref()),
-            QueueName::Outbound => {
-                require_setting(what, variable::OUTBOUND_DLQ, self.outbound_dlq_url.as_ref())
-            }
-        }
+        let (name, url) = match queue {
+            QueueName::Inbound => (variable::INBOUND_DLQ, &self.inbound_dlq_url),
+            QueueName::Turns => (variable::TURNS_DLQ, &self.turns_dlq_url),
+            QueueName::Outbound => (variable::OUTBOUND_DLQ, &self.outbound_dlq_url),
+        };
+        require_setting(what, name, url.as_ref())
     }
 }
 

@@ -1,7 +1,7 @@
 //! Maps errors of the AWS SDK to errors of the ports.
 
 use aws_sdk_dynamodb::error::{ProvideErrorMetadata, SdkError};
-use recado_ports::ports::PortError;
+use recado_ports::ports::{PortError, PortResult};
 use std::error::Error;
 use std::fmt;
 
@@ -70,6 +70,19 @@ pub(crate) fn port_error<E: ProvideErrorMetadata, R>(
         PortError::invalid(what, cause)
     } else {
         PortError::unavailable(what, cause)
+    }
+}
+
+/// Maps the result of operation `what`. An error of `code` means that there is nothing: `None`.
+pub(crate) fn none_if_missing<T, E: ProvideErrorMetadata, R>(
+    what: &'static str,
+    code: &str,
+    sent: Result<T, SdkError<E, R>>,
+) -> PortResult<Option<T>> {
+    match sent {
+        Ok(output) => Ok(Some(output)),
+        Err(error) if error_code(&error) == code => Ok(None),
+        Err(error) => Err(port_error(what, &error)),
     }
 }
 

@@ -5,19 +5,19 @@ mod dead_letters;
 mod endpoint_jobs;
 mod files;
 mod message_body;
+mod objects;
 mod schedule;
 
 use crate::clients::Clients;
 use crate::config::{AwsConfig, require_setting, variable};
-use crate::error::{AwsError, error_code, invalid_request, port_error};
+use crate::error::{AwsError, invalid_request, none_if_missing, port_error};
 use crate::system::OsSystem;
 use async_trait::async_trait;
-use aws_sdk_s3::operation::get_object::GetObjectError;
-use aws_sdk_s3::primitives::ByteStream;
 use aws_sdk_s3::types::MetadataDirective;
 use aws_sdk_scheduler::types::{ActionAfterCompletion, FlexibleTimeWindow, FlexibleTimeWindowMode, Target};
 use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
 use jiff::Timestamp;
+use objects::NO_OBJECT;
 use recado_domain::dead_letter::{DeadLetter, QueueName};
 use recado_domain::ids::hash_parts;
 use recado_domain::wake_up::TurnsJob;
@@ -120,11 +120,8 @@ impl<A: System> AwsQueues<A> {
         let request = request
             .message_group_id(entry.group)
             .message_deduplication_id(entry.deduplication);
-        request
-            .send()
-            .await
-            .map(|_| ())
-            .map_err(|error| port_error(what, &error))
+        let sent = request.send().await;
+        sent.map(drop).map_err(|error| port_error(what, &error))
     }
 
     /// Sends entries in few requests, one after the other: a message of a group is sent only after all earlier ones of that group were
@@ -198,27 +195,20 @@ impl<A: System> Queues for AwsQueues<A> {
             .delay_seconds(delay_seconds(delay))
             // On a standard queue the group does not order messages: it keeps one busy tenant from delaying the others.
             .message_group_id(job.fair_group());
-        request
-            .send()
-            .await
-            .map(|_| ())
-            .map_err(|error| port_error(WHAT, &error))
+        let sent = request.send().await;
+        sent.map(drop).map_err(|error| port_error(WHAT, &error))
     }
 
     async fn schedule_turns_job(&self, job: &TurnsJob, at: Timestamp) -> PortResult<()> {
         const WHAT: &str = "scheduling a job of turns";
         let minute = schedule::schedule_minute(at, self.system.now());
+        let config = &self.config;
+        let queue = require_setting(WHAT, variable::TURNS_QUEUE_ARN, config.turns_queue_arn.as_ref())?;
+        let role = require_setting(WHAT, variable::SCHEDULER_ROLE, config.scheduler_role_arn.as_ref())?;
+        let group = require_setting(WHAT, variable::SCHEDULE_GROUP, config.schedule_group.as_ref())?;
         let target = Target::builder()
-            .arn(require_setting(
-                WHAT,
-                variable::TURNS_QUEUE_ARN,
-                self.config.turns_queue_arn.as_ref(),
-            )?)
-            .role_arn(require_setting(
-                WHAT,
-                variable::SCHEDULER_ROLE,
-                self.config.scheduler_role_arn.as_ref(),
-            )?)
+            .arn(queue)
+            .role_arn(role)
             .input(message_body::encode_body(WHAT, job)?)
             .build()
             .map_err(|error| invalid_request(WHAT, error))?;
@@ -228,22 +218,14 @@ impl<A: System> Queues for AwsQueues<A> {
             .scheduler
             .create_schedule()
             .name(schedule::schedule_name(&job.schedule_key(), minute))
-            .group_name(require_setting(
-                WHAT,
-                variable::SCHEDULE_GROUP,
-                self.config.schedule_group.as_ref(),
-            )?)
+            .group_name(group)
             .schedule_expression(schedule::schedule_expression(minute))
             .schedule_expression_timezone("UTC")
             .flexible_time_window(window.build().map_err(|error| invalid_request(WHAT, error))?)
             .action_after_completion(ActionAfterCompletion::Delete)
             .target(target);
-        match request.send().await {
-            Ok(_) => Ok(()),
-            // The schedule exists already and is left unchanged.
-            Err(error) if error_code(&error) == "ConflictException" => Ok(()),
-            Err(error) => Err(port_error(WHAT, &error)),
-        }
+        // A schedule that exists already is left unchanged.
+        none_if_missing(WHAT, "ConflictException", request.send().await).map(drop)
     }
 
     async fn enqueue_outbound(&self, entries: &[OutboundEntry]) -> PortResult<()> {
@@ -267,22 +249,14 @@ impl<A: System> Queues for AwsQueues<A> {
 
     async fn put_payload(&self, key: &str, payload: &Value) -> PortResult<()> {
         const WHAT: &str = "keeping a large body";
-        let bucket = require_setting(WHAT, variable::BUCKET, self.config.bucket.as_ref())?;
         let json = serde_json::to_vec(payload).map_err(|error| PortError::invalid(WHAT, error))?;
-        let request = self
-            .clients
-            .s3
-            .put_object()
-            .bucket(bucket)
-            .key(payload_object_key(key))
-            .content_type("application/json");
-        let sent = request.body(ByteStream::from(json)).send().await;
-        sent.map(|_| ()).map_err(|error| port_error(WHAT, &error))
+        self.put_object(WHAT, payload_object_key(key), "application/json", json)
+            .await
     }
 
     async fn renew_payload(&self, key: &str) -> PortResult<bool> {
         const WHAT: &str = "keeping a large body longer";
-        let bucket = require_setting(WHAT, variable::BUCKET, self.config.bucket.as_ref())?;
+        let bucket = self.bucket(WHAT)?;
         let request = self
             .clients
             .s3
@@ -294,51 +268,24 @@ impl<A: System> Queues for AwsQueues<A> {
             // the time to expiry.
             .metadata_directive(MetadataDirective::Replace)
             .content_type("application/json");
-        match request.send().await {
-            Ok(_) => Ok(true),
-            Err(error) if error_code(&error) == "NoSuchKey" => Ok(false),
-            Err(error) => Err(port_error(WHAT, &error)),
-        }
+        Ok(none_if_missing(WHAT, NO_OBJECT, request.send().await)?.is_some())
     }
 
     async fn find_payload(&self, key: &str) -> PortResult<Option<Value>> {
         const WHAT: &str = "reading a large body";
-        let bucket = require_setting(WHAT, variable::BUCKET, self.config.bucket.as_ref())?;
-        let output = match self
-            .clients
-            .s3
-            .get_object()
-            .bucket(bucket)
-            .key(payload_object_key(key))
-            .send()
-            .await
-        {
-            Ok(output) => output,
-            Err(error)
-                if error
-                    .as_service_error()
-                    .is_some_and(GetObjectError::is_no_such_key) =>
-            {
-                return Ok(None);
-            }
-            Err(error) => return Err(port_error(WHAT, &error)),
+        let Some(body) = self.open_object(WHAT, payload_object_key(key)).await? else {
+            return Ok(None);
         };
-        let bytes = output
-            .body
-            .collect()
-            .await
-            .map_err(|error| PortError::unavailable(WHAT, error))?;
+        let bytes = body.collect().await;
+        let bytes = bytes.map_err(|error| PortError::unavailable(WHAT, error))?;
         serde_json::from_slice(&bytes.into_bytes())
             .map(Some)
             .map_err(|error| PortError::invalid(WHAT, error))
     }
 
     async fn delete_payload(&self, key: &str) -> PortResult<()> {
-        const WHAT: &str = "deleting a large body";
-        let bucket = require_setting(WHAT, variable::BUCKET, self.config.bucket.as_ref())?;
-        let request = self.clients.s3.delete_object().bucket(bucket);
-        let sent = request.key(payload_object_key(key)).send().await;
-        sent.map(|_| ()).map_err(|error| port_error(WHAT, &error))
+        self.delete_object("deleting a large body", payload_object_key(key))
+            .await
     }
 
     /// SQS deletes only what was received: the messages come and find their events settled.

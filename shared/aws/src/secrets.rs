@@ -2,10 +2,8 @@
 
 use crate::cache::{Cache, CacheLookup};
 use crate::clients::Clients;
-use crate::error::port_error;
+use crate::error::none_if_missing;
 use crate::system::OsSystem;
-use aws_sdk_secretsmanager::operation::get_secret_value::GetSecretValueError;
-use aws_sdk_ssm::operation::get_parameter::GetParameterError;
 use futures::future::try_join;
 use recado_domain::config::CredentialRef;
 use recado_domain::secret::Secret;
@@ -145,45 +143,22 @@ impl<A: System> AwsSecrets<A> {
     }
 
     async fn read_parameter(&self, name: &str) -> PortResult<Option<String>> {
-        match self
-            .ssm
-            .get_parameter()
-            .name(name)
-            .with_decryption(true)
-            .send()
-            .await
-        {
-            Ok(output) => Ok(output.parameter.and_then(|parameter| parameter.value)),
-            Err(error)
-                if error
-                    .as_service_error()
-                    .is_some_and(GetParameterError::is_parameter_not_found) =>
-            {
-                Ok(None)
-            }
-            Err(error) => Err(port_error("reading a parameter", &error)),
-        }
+        let request = self.ssm.get_parameter().name(name).with_decryption(true);
+        let found = none_if_missing("reading a parameter", "ParameterNotFound", request.send().await)?;
+        Ok(found
+            .and_then(|output| output.parameter)
+            .and_then(|parameter| parameter.value))
     }
 
     async fn read_managed_secret(&self, arn: &str, stage: &str) -> PortResult<Option<String>> {
-        match self
+        let request = self
             .manager
             .get_secret_value()
             .secret_id(arn)
-            .version_stage(stage)
-            .send()
-            .await
-        {
-            Ok(output) => Ok(output.secret_string),
-            Err(error)
-                if error
-                    .as_service_error()
-                    .is_some_and(GetSecretValueError::is_resource_not_found_exception) =>
-            {
-                Ok(None)
-            }
-            Err(error) => Err(port_error("reading a secret", &error)),
-        }
+            .version_stage(stage);
+        let sent = request.send().await;
+        let found = none_if_missing("reading a secret", "ResourceNotFoundException", sent)?;
+        Ok(found.and_then(|output| output.secret_string))
     }
 
     /// Returns the current value of a secret of Secrets Manager; `None` if there is none.

@@ -35,12 +35,8 @@ impl<A: System + 'static> QueueDepths for AwsQueues<A> {
             .get_queue_attributes()
             .queue_url(self.config.queue_url(WHAT, queue)?)
             .set_attribute_names(Some(names.into()));
-        let attributes = request
-            .send()
-            .await
-            .map_err(|error| port_error(WHAT, &error))?
-            .attributes;
-        let attributes = attributes.unwrap_or_default();
+        let output = request.send().await.map_err(|error| port_error(WHAT, &error))?;
+        let attributes = output.attributes.unwrap_or_default();
         let number = |name| {
             attributes
                 .get(&name)
@@ -81,23 +77,14 @@ impl<A: System> AwsQueues<A> {
             );
         }
         if dead_letter.queue != QueueName::Turns {
-            let death = hash_parts(
-                &[
-                    "dead",
-                    &dead_letter.id,
-                    &dead_letter.at.as_millisecond().to_string(),
-                ],
-                32,
-            );
+            let at = dead_letter.at.as_millisecond().to_string();
+            let death = hash_parts(&["dead", &dead_letter.id, &at], 32);
             request = request
                 .message_group_id(copy_group_id(&group))
                 .message_deduplication_id(death);
         }
-        request
-            .send()
-            .await
-            .map(|_| ())
-            .map_err(|error| port_error(what, &error))
+        let sent = request.send().await;
+        sent.map(drop).map_err(|error| port_error(what, &error))
     }
 }
 

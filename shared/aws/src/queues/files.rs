@@ -1,11 +1,9 @@
 //! The bytes of files, on S3.
 
 use super::AwsQueues;
-use crate::config::{require_setting, variable};
-use crate::error::{error_code, port_error};
+use crate::error::port_error;
 use async_trait::async_trait;
 use aws_sdk_s3::presigning::PresigningConfig;
-use aws_sdk_s3::primitives::ByteStream;
 use futures::stream;
 use recado_ports::ports::{FileBytes, FileError, Files, PortError, PortResult, System};
 use std::time::Duration;
@@ -21,24 +19,15 @@ fn file_object_key(key: &str) -> String {
 #[async_trait]
 impl<A: System> Files for AwsQueues<A> {
     async fn put_file(&self, key: &str, mime_type: &str, bytes: FileBytes) -> Result<(), FileError> {
-        const WHAT: &str = "keeping a file";
-        let bucket = require_setting(WHAT, variable::BUCKET, self.config.bucket.as_ref())?;
         let bytes = bytes.read_all().await?;
-        let request = self.clients.s3.put_object().bucket(bucket);
-        let request = request.key(file_object_key(key)).content_type(mime_type);
-        let sent = request.body(ByteStream::from(bytes)).send().await;
-        sent.map_err(|error| port_error(WHAT, &error))?;
-        Ok(())
+        let key = file_object_key(key);
+        Ok(self.put_object("keeping a file", key, mime_type, bytes).await?)
     }
 
     async fn open_file(&self, key: &str) -> PortResult<Option<FileBytes>> {
         const WHAT: &str = "reading a file";
-        let bucket = require_setting(WHAT, variable::BUCKET, self.config.bucket.as_ref())?;
-        let request = self.clients.s3.get_object().bucket(bucket);
-        let body = match request.key(file_object_key(key)).send().await {
-            Ok(output) => output.body,
-            Err(error) if error_code(&error) == "NoSuchKey" => return Ok(None),
-            Err(error) => return Err(port_error(WHAT, &error)),
+        let Some(body) = self.open_object(WHAT, file_object_key(key)).await? else {
+            return Ok(None);
         };
         let pieces = stream::try_unfold(body, |mut body| async move {
             let piece = body.next().await.transpose();
@@ -49,16 +38,12 @@ impl<A: System> Files for AwsQueues<A> {
     }
 
     async fn delete_file(&self, key: &str) -> PortResult<()> {
-        const WHAT: &str = "deleting a file";
-        let bucket = require_setting(WHAT, variable::BUCKET, self.config.bucket.as_ref())?;
-        let request = self.clients.s3.delete_object().bucket(bucket);
-        let sent = request.key(file_object_key(key)).send().await;
-        sent.map(|_| ()).map_err(|error| port_error(WHAT, &error))
+        self.delete_object("deleting a file", file_object_key(key)).await
     }
 
     async fn sign_file_url(&self, key: &str, disposition: &str) -> PortResult<Option<String>> {
         const WHAT: &str = "signing the URL of a file";
-        let bucket = require_setting(WHAT, variable::BUCKET, self.config.bucket.as_ref())?;
+        let bucket = self.bucket(WHAT)?;
         let lifetime =
             PresigningConfig::expires_in(URL_LIFETIME).map_err(|error| PortError::invalid(WHAT, error))?;
         let request = self.clients.s3.get_object().bucket(bucket);
