@@ -21,6 +21,7 @@ mod published_events;
 mod publishing;
 mod push_connections;
 mod record_indexes;
+mod record_query;
 mod record_removal;
 mod records;
 mod request_attempts;

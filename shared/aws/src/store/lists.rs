@@ -3,7 +3,7 @@
 use super::DynamoStore;
 use super::expression::Expression;
 use super::item::{self, Item};
-use super::table::RecordQuery;
+use super::record_query::RecordQuery;
 use recado_ports::ports::{Page, PageRequest, PortError, PortResult, System};
 
 /// The position of a record in a list: its time, in milliseconds, and its id, which orders records of the same time.

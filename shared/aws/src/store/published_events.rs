@@ -6,7 +6,7 @@ use super::item::{self, Item};
 use super::keys::{self, TableKey};
 use super::log_head::parse_number;
 use super::publishing::number_of_time;
-use super::table::RecordQuery;
+use super::record_query::RecordQuery;
 use async_trait::async_trait;
 use jiff::SignedDuration;
 use recado_domain::ids::TenantId;

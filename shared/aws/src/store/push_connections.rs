@@ -8,7 +8,7 @@ use super::DynamoStore;
 use super::expression::Expression;
 use super::item::{self, Item, number_attribute, text_attribute};
 use super::keys::{self, TableKey};
-use super::table::RecordQuery;
+use super::record_query::RecordQuery;
 use super::transaction::TransactionAction;
 use futures::stream::{self, StreamExt, TryStreamExt};
 use jiff::{SignedDuration, Timestamp};

@@ -7,7 +7,7 @@ use super::expression::Expression;
 use super::item::{Item, get_integer, get_string, keep_readable, number_attribute, text_attribute};
 use super::keys::{self, TableKey};
 use super::lists::ListSource;
-use super::table::RecordQuery;
+use super::record_query::RecordQuery;
 use super::transaction::TransactionAction;
 use crate::cache::CacheLookup;
 use crate::error::port_error;

@@ -1,7 +1,7 @@
 use super::DynamoStore;
 use super::item::{self, Item};
 use super::keys::{self, TableKey};
-use super::table::RecordQuery;
+use super::record_query::RecordQuery;
 use super::table_port::get_body;
 use futures::stream::{self, StreamExt, TryStreamExt};
 use recado_domain::config::Instance;

@@ -4,7 +4,7 @@ use super::DynamoStore;
 use super::expression::UpdateChange;
 use super::item::{self, number_attribute, text_attribute};
 use super::keys::{self, TableKey};
-use super::table::RecordQuery;
+use super::record_query::RecordQuery;
 use super::transaction::TransactionAction;
 use jiff::civil::Date;
 use recado_domain::delivery::DeliveryKey;
