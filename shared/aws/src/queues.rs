@@ -15,6 +15,7 @@ use crate::system::OsSystem;
 use async_trait::async_trait;
 use aws_sdk_s3::types::MetadataDirective;
 use aws_sdk_scheduler::types::{ActionAfterCompletion, FlexibleTimeWindow, FlexibleTimeWindowMode, Target};
+use aws_sdk_sqs::operation::send_message::builders::SendMessageFluentBuilder;
 use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
 use jiff::Timestamp;
 use objects::NO_OBJECT;
@@ -110,14 +111,15 @@ impl<A: System> AwsQueues<A> {
         sent.map(|_| ()).map_err(|error| port_error(WHAT, &error))
     }
 
+    /// Begins a request that sends a message to the queue at `url`.
+    fn begin_message(&self, url: &str, body: String) -> SendMessageFluentBuilder {
+        let request = self.clients.sqs.send_message();
+        request.queue_url(url).message_body(body)
+    }
+
     async fn send_entry(&self, what: &'static str, url: &str, entry: SqsEntry) -> PortResult<()> {
         let request = self
-            .clients
-            .sqs
-            .send_message()
-            .queue_url(url)
-            .message_body(entry.body);
-        let request = request
+            .begin_message(url, entry.body)
             .message_group_id(entry.group)
             .message_deduplication_id(entry.deduplication);
         let sent = request.send().await;
@@ -186,12 +188,9 @@ impl<A: System> Queues for AwsQueues<A> {
 
     async fn enqueue_turns_job(&self, job: &TurnsJob, delay: Duration) -> PortResult<()> {
         const WHAT: &str = "enqueueing a job of turns";
+        let url = self.config.queue_url(WHAT, QueueName::Turns)?;
         let request = self
-            .clients
-            .sqs
-            .send_message()
-            .queue_url(self.config.queue_url(WHAT, QueueName::Turns)?)
-            .message_body(message_body::encode_body(WHAT, job)?)
+            .begin_message(url, message_body::encode_body(WHAT, job)?)
             .delay_seconds(delay_seconds(delay))
             // On a standard queue the group does not order messages: it keeps one busy tenant from delaying the others.
             .message_group_id(job.fair_group());

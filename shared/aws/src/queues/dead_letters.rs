@@ -61,12 +61,7 @@ impl<A: System> AwsQueues<A> {
         dead_letter: &DeadLetter,
     ) -> PortResult<()> {
         let (group, body) = build_copy(what, dead_letter, None)?;
-        let mut request = self
-            .clients
-            .sqs
-            .send_message()
-            .queue_url(self.config.dlq_url(what, dead_letter.queue)?)
-            .message_body(body);
+        let mut request = self.begin_message(self.config.dlq_url(what, dead_letter.queue)?, body);
         for (name, value) in copy_attributes(dead_letter) {
             let attribute = MessageAttributeValue::builder()
                 .data_type("String")
@@ -185,18 +180,15 @@ impl<A: System> DeadLetterQueues for AwsQueues<A> {
     ) -> PortResult<()> {
         const WHAT: &str = "redriving a dead letter";
         let (group, body) = build_copy(WHAT, dead_letter, Some(by))?;
+        let url = self.config.queue_url(WHAT, dead_letter.queue)?;
         let mut request = self
-            .clients
-            .sqs
-            .send_message()
-            .queue_url(self.config.queue_url(WHAT, dead_letter.queue)?)
-            .message_body(body)
+            .begin_message(url, body)
             .message_group_id(super::queue_id(&group));
         if dead_letter.queue != QueueName::Turns {
             request = request.message_deduplication_id(super::queue_id(deduplication));
         }
         let sent = request.send().await;
-        sent.map(|_| ()).map_err(|error| port_error(WHAT, &error))
+        sent.map(drop).map_err(|error| port_error(WHAT, &error))
     }
 }
 

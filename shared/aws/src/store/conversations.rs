@@ -129,10 +129,8 @@ impl<A: System> Conversations for DynamoStore<A> {
 
     async fn find_conversation(&self, id: &ConversationId) -> PortResult<Option<Conversation>> {
         const WHAT: &str = "reading a conversation";
-        let found = self
-            .table
-            .get_record(WHAT, TableKey::for_conversation(id))
-            .await?;
+        let key = TableKey::for_conversation(id);
+        let found = self.table.get_record(WHAT, key).await?;
         found
             .map(|item| records::parse_conversation(WHAT, &item))
             .transpose()
@@ -308,12 +306,9 @@ impl<A: System> Conversations for DynamoStore<A> {
         let mut record = item::encode_record(WHAT, sign)?;
         let expires = add_duration(sign.at, TYPING_SIGN_KEPT);
         record.insert("ttl".to_owned(), number_attribute(expires.as_second()));
-        // The write has no condition, so it is never refused: the newest sign wins.
-        let _kept = self
-            .table
-            .put_record(WHAT, TableKey::for_typing(thread).into_item(record), None)
-            .await?;
-        Ok(())
+        // The newest sign wins.
+        let item = TableKey::for_typing(thread).into_item(record);
+        self.table.put_always(WHAT, item).await
     }
 
     async fn find_typing_sign(&self, threads: &[ThreadId]) -> PortResult<Option<TypingSign>> {

@@ -341,8 +341,7 @@ impl<A: System> DynamoStore<A> {
             ("ttl".to_owned(), number_attribute(expires.as_second())),
         ]);
         let item = TableKey::for_delivery(key).into_item(item);
-        let _unconditional = self.table.put_record("erasing a delivery", item, None).await?;
-        Ok(())
+        self.table.put_always("erasing a delivery", item).await
     }
 
     /// Returns a delivery; `None` if it does not exist or is expired.

@@ -118,10 +118,8 @@ impl<A: System> Instances for DynamoStore<A> {
 
     async fn read_instance_state(&self, id: &InstanceId) -> PortResult<InstanceState> {
         const WHAT: &str = "reading an instance's state";
-        let found = self
-            .table
-            .get_record(WHAT, TableKey::for_instance_state(id))
-            .await?;
+        let key = TableKey::for_instance_state(id);
+        let found = self.table.get_record(WHAT, key).await?;
         Ok(found.map_or_else(InstanceState::default, |item| parse_state(WHAT, &item)))
     }
 

@@ -159,8 +159,7 @@ impl<A: System> DynamoStore<A> {
         };
         for mut item in items {
             item.insert(item::MOVED.to_owned(), AttributeValue::Bool(true));
-            // The write has no condition, so it is never refused.
-            let _written = self.table.put_record(WHAT, item, None).await?;
+            self.table.put_always(WHAT, item).await?;
         }
         Ok(())
     }

@@ -143,10 +143,8 @@ impl<A: System> DynamoStore<A> {
 impl<A: System> OutboxStore for DynamoStore<A> {
     async fn list_open_messages(&self, thread: &ThreadId) -> PortResult<Vec<Message>> {
         const WHAT: &str = "reading open messages";
-        let found = self
-            .table
-            .query_partition(WHAT, keys::open_messages_pk(thread), None)
-            .await?;
+        let pk = keys::open_messages_pk(thread);
+        let found = self.table.query_partition(WHAT, pk, None).await?;
         let mut open: Vec<Message> = found
             .iter()
             .filter_map(|item| item::keep_readable(records::parse_message(WHAT, item)))
@@ -158,13 +156,8 @@ impl<A: System> OutboxStore for DynamoStore<A> {
         let keys = earlier
             .into_iter()
             .map(|(conversation, ordinal)| TableKey::for_open_message(&conversation, ordinal));
-        for item in self
-            .table
-            .get_settled_records(WHAT, keys.collect())
-            .await?
-            .iter()
-            .flatten()
-        {
+        let settled = self.table.get_settled_records(WHAT, keys.collect()).await?;
+        for item in settled.iter().flatten() {
             open.extend(item::keep_readable(records::parse_message(WHAT, item)));
         }
         open.sort_by_key(|message| (message.conversation.number_in_thread(), message.ordinal));

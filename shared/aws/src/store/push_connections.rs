@@ -100,10 +100,8 @@ impl<A: System> DynamoStore<A> {
         let text = format!("{}{}", self.random_nonce(), self.random_nonce());
         let expires_at = add_duration(self.table.system.now(), TICKET_KEPT);
         let item = TableKey::for_push_ticket(&text).into_item(expiring_item(expires_at, tenant));
-        let _new = self
-            .table
-            .put_record("keeping a ticket of a push connection", item, None)
-            .await?;
+        let what = "keeping a ticket of a push connection";
+        self.table.put_always(what, item).await?;
         Ok(PushTicket {
             text: Secret::from_generated(text),
             expires_at,

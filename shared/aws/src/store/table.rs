@@ -154,6 +154,11 @@ impl<A: System> DynamoTable<A> {
         }
     }
 
+    /// Writes a record, whatever is stored: such a write is never refused.
+    pub(crate) async fn put_always(&self, what: &'static str, item: Item) -> PortResult<()> {
+        self.put_record(what, item, None).await.map(drop)
+    }
+
     /// Changes a record.
     pub(crate) async fn update_record(
         &self,
