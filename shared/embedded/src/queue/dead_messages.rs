@@ -1,6 +1,5 @@
 use super::groups::is_fifo;
-use super::message_rows::{FifoMessage, TurnsRow, insert_fifo, insert_turn};
-use super::tenant_key::TenantKey;
+use super::message_rows::enqueue_again;
 use crate::Embedded;
 use crate::db_error::{DbError, DbResult};
 use crate::sql_records::{
@@ -150,14 +149,7 @@ fn requeue_dead(db: &Connection, queue: QueueName, id: i64, now: Timestamp) -> D
     let Some(message) = take_dead_row(db, queue, id)? else {
         return Ok(false);
     };
-    let DeadMessage { group, body, .. } = message;
-    let owner = TenantKey::for_dead_message(db, queue, &body)?;
-    if let Some(group) = group {
-        insert_fifo(db, queue, &FifoMessage { group, body, owner }, now)?;
-    } else {
-        let turn = TurnsRow { owner, body };
-        insert_turn(db, None, &turn, now.as_millisecond(), now)?;
-    }
+    enqueue_again(db, queue, (message.group, message.body), None, now)?;
     Ok(true)
 }
 

@@ -105,32 +105,27 @@ impl Embedded {
         };
         let mut outcomes = vec![RecordEventOutcome::New; incoming.len()];
         let (mut new, mut pending) = (Vec::new(), Vec::new());
-        let (mut new_places, mut pending_places) = (Vec::new(), Vec::new());
         for (place, (event, known)) in incoming.into_iter().zip(known).enumerate() {
             match known {
-                None => {
-                    new.push(event);
-                    new_places.push(place);
-                }
-                Some(EventState::Pending) => {
-                    pending.push(event);
-                    pending_places.push(place);
-                }
+                None => new.push((place, event)),
+                Some(EventState::Pending) => pending.push((place, event)),
                 Some(EventState::Applied | EventState::Dead) => {
                     outcomes[place] = RecordEventOutcome::Settled;
                 }
             }
         }
         if !pending.is_empty() {
+            let (places, pending): (Vec<usize>, Vec<IncomingEvent>) = pending.into_iter().unzip();
             let found = self.record_in_database(pending).await?;
-            for (place, outcome) in pending_places.into_iter().zip(found) {
+            for (place, outcome) in places.into_iter().zip(found) {
                 outcomes[place] = outcome;
             }
         }
         if !new.is_empty() {
+            let (places, new): (Vec<usize>, Vec<IncomingEvent>) = new.into_iter().unzip();
             let appended = log.append_events(new).await;
             let appended = appended.map_err(|fault| fault.into_port_error(WHAT))?;
-            for (place, _) in new_places.into_iter().zip(appended).filter(|(_, new)| !new) {
+            for (place, _) in places.into_iter().zip(appended).filter(|(_, new)| !new) {
                 outcomes[place] = RecordEventOutcome::Pending;
             }
         }

@@ -141,3 +141,24 @@ pub(super) fn insert_turn(
         params![queue, name, owner.as_str(), visible_at, now, body],
     )
 }
+
+/// Sends a dead message again, to the end of its group. With a deduplication id it is sent once within the time for which that is
+/// remembered.
+pub(super) fn enqueue_again(
+    db: &Connection,
+    queue: QueueName,
+    (group, body): (Option<String>, String),
+    deduplication: Option<&str>,
+    now: Timestamp,
+) -> DbResult<()> {
+    let owner = TenantKey::for_dead_message(db, queue, &body)?;
+    let Some(group) = group else {
+        let turn = TurnsRow { owner, body };
+        return insert_turn(db, None, &turn, now.as_millisecond(), now);
+    };
+    let message = FifoMessage { group, body, owner };
+    match deduplication {
+        Some(id) => append_fifo(db, queue, &message, id, now),
+        None => insert_fifo(db, queue, &message, now),
+    }
+}

@@ -1,6 +1,5 @@
 use super::dead_messages::{DeadLetterCopy, parse_copied_letter};
-use super::message_rows::{FifoMessage, TurnsRow, append_fifo, insert_turn};
-use super::tenant_key::TenantKey;
+use super::message_rows::enqueue_again;
 use crate::Embedded;
 use crate::db_error::{DbError, DbResult};
 use crate::sql_records::{execute_sql, millis_after, read_lossy_text, run_sql};
@@ -46,23 +45,6 @@ fn receive_dead_rows(db: &Connection, queue: QueueName, now: Timestamp) -> DbRes
     Ok(found)
 }
 
-/// Appends the copy of a dead letter to its own queue, to be processed again.
-fn append_redrive(
-    db: &Connection,
-    copy: &DeadLetterCopy,
-    deduplication: &str,
-    now: Timestamp,
-) -> DbResult<()> {
-    let (queue, body) = (copy.queue, copy.body.clone());
-    let owner = TenantKey::for_dead_message(db, queue, &body)?;
-    if let Some(group) = copy.group.clone() {
-        let message = FifoMessage { group, body, owner };
-        return append_fifo(db, queue, &message, deduplication, now);
-    }
-    let turn = TurnsRow { owner, body };
-    insert_turn(db, None, &turn, now.as_millisecond(), now)
-}
-
 fn delete_dead_row(db: &Connection, queue: QueueName, receipt: &str) -> DbResult<()> {
     let sql = "DELETE FROM queue_messages WHERE seq = ?1 AND queue = ?2 AND dead_at IS NOT NULL";
     let seq: i64 = receipt
@@ -96,7 +78,8 @@ impl DeadLetterQueues for Embedded {
             .map_err(|fault| fault.into_port_error(WHAT))?;
         let (deduplication, now) = (deduplication.to_owned(), self.current_time());
         self.run_queue_write(dead_letter.queue, WHAT, move |db| {
-            append_redrive(db, &copy, &deduplication, now)
+            let message = (copy.group.clone(), copy.body.clone());
+            enqueue_again(db, copy.queue, message, Some(&deduplication), now)
         })
         .await
     }
