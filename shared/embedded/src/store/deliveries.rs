@@ -3,7 +3,7 @@ use super::usage::add_usage_to_sum;
 use crate::db_error::DbResult;
 use crate::sql_records::{decode_json, encode_json, query_first, run_sql};
 use jiff::Timestamp;
-use recado_domain::delivery::{Delivery, DeliveryKey, StatusUpdate};
+use recado_domain::delivery::{AwaitedAcknowledgement, Delivery, DeliveryKey, StatusUpdate};
 use recado_domain::ids::MessageId;
 use recado_domain::moving::MovedDelivery;
 use recado_domain::published_event::derive_delivery_events;
@@ -80,6 +80,29 @@ pub(super) fn select_delivery(
     Ok(found.filter(|record| !record.erased))
 }
 
+fn upsert_row(
+    db: &Connection,
+    key: &DeliveryKey,
+    expires: i64,
+    body: &str,
+    awaited: Option<&AwaitedAcknowledgement>,
+) -> DbResult<()> {
+    let sql = "INSERT INTO deliveries (key, expires, body, ack_owner, ack_since, ack_due)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+        ON CONFLICT (key) DO UPDATE SET expires = excluded.expires, body = excluded.body,
+            ack_owner = excluded.ack_owner,
+            ack_since = excluded.ack_since, ack_due = excluded.ack_due";
+    let values = params![
+        key.as_str(),
+        expires,
+        body,
+        awaited.map(|awaited| format!("{}/{}", awaited.tenant, awaited.instance)),
+        awaited.map(|awaited| awaited.accepted_at.as_millisecond()),
+        awaited.map(|awaited| awaited.due.as_millisecond()),
+    ];
+    run_sql(db, sql, values)
+}
+
 fn upsert_delivery(
     db: &Connection,
     key: &DeliveryKey,
@@ -88,42 +111,19 @@ fn upsert_delivery(
     link: Option<&DeliveryLink>,
 ) -> DbResult<()> {
     // A status is the acknowledgement.
-    let sql = "INSERT INTO deliveries (key, expires, body, ack_owner, ack_since, ack_due)
-        VALUES (?1, ?2, ?3, ?4, ?5, ?6)
-        ON CONFLICT (key) DO UPDATE SET expires = excluded.expires, body = excluded.body,
-            ack_owner = excluded.ack_owner,
-            ack_since = excluded.ack_since, ack_due = excluded.ack_due";
     let awaited = link.and_then(|link| link.acknowledgement.as_ref());
     let awaited = awaited.filter(|_| delivery.status.is_none());
-    let values = params![
-        key.as_str(),
-        expires,
-        encode_json(delivery)?,
-        awaited.map(|awaited| format!("{}/{}", awaited.tenant, awaited.instance)),
-        awaited.map(|awaited| awaited.accepted_at.as_millisecond()),
-        awaited.map(|awaited| awaited.due.as_millisecond()),
-    ];
-    run_sql(db, sql, values)
+    upsert_row(db, key, expires, &encode_json(delivery)?, awaited)
 }
 
 /// Writes the delivery of another store in place of the one under its key.
 pub(super) fn upsert_moved_delivery(db: &Connection, moved: &MovedDelivery) -> DbResult<()> {
-    let sql = "INSERT OR REPLACE INTO deliveries (key, expires, body, ack_owner, ack_since, ack_due)
-        VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
     let body = match &moved.record {
         Some(delivery) => encode_json(delivery)?,
         None => ERASED_DELIVERY.to_owned(),
     };
-    let awaited = moved.awaited.as_ref();
-    let values = params![
-        moved.key.as_str(),
-        moved.expires.as_millisecond(),
-        body,
-        awaited.map(|awaited| format!("{}/{}", awaited.tenant, awaited.instance)),
-        awaited.map(|awaited| awaited.accepted_at.as_millisecond()),
-        awaited.map(|awaited| awaited.due.as_millisecond()),
-    ];
-    run_sql(db, sql, values)
+    let expires = moved.expires.as_millisecond();
+    upsert_row(db, &moved.key, expires, &body, moved.awaited.as_ref())
 }
 
 /// Publishes what the new record of a delivery tells. Nothing is told before it is known whose message it is.

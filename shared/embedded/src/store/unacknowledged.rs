@@ -13,7 +13,7 @@ use rusqlite::{Connection, params};
 /// The text after every owner of a tenant: the character after `/` is `0`.
 const AFTER_TENANT: char = '0';
 
-fn parse_owner(owner: &str) -> DbResult<(TenantId, InstanceId)> {
+pub(super) fn parse_owner(owner: &str) -> DbResult<(TenantId, InstanceId)> {
     let damaged = DbError::Argument("a damaged id");
     let ids = owner.split_once('/').and_then(|(tenant, instance)| {
         Some((TenantId::parse(tenant).ok()?, InstanceId::parse(instance).ok()?))

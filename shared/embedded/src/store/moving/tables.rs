@@ -2,6 +2,7 @@
 
 use super::super::deliveries::ERASED_DELIVERY;
 use super::super::identity::IDENTITY_KEY;
+use super::super::unacknowledged::parse_owner;
 use super::super::usage::{SUM_COLUMNS, parse_usage_sum};
 use crate::db_error::{DbError, DbResult};
 use crate::sql_records::{count_from_sql, decode_column, decode_json};
@@ -133,12 +134,15 @@ fn parse_installation(row: &Row<'_>) -> ParsedRow {
     Ok(key.map(MovedRecord::IdentityKey))
 }
 
-fn parse_state(row: &Row<'_>) -> ParsedRow {
-    let state = OfInstance {
-        instance: parse_id(row, "id", InstanceId::parse)?,
+fn parse_of_instance<T: DeserializeOwned>(row: &Row<'_>, column: &str) -> DbResult<Box<OfInstance<T>>> {
+    Ok(Box::new(OfInstance {
+        instance: parse_id(row, column, InstanceId::parse)?,
         record: *parse_body(row)?,
-    };
-    Ok(Some(MovedRecord::InstanceState(Box::new(state))))
+    }))
+}
+
+fn parse_state(row: &Row<'_>) -> ParsedRow {
+    Ok(Some(MovedRecord::InstanceState(parse_of_instance(row, "id")?)))
 }
 
 fn parse_event(row: &Row<'_>) -> ParsedRow {
@@ -156,11 +160,10 @@ fn parse_awaited(row: &Row<'_>) -> DbResult<Option<AwaitedAcknowledgement>> {
     let Some(owner) = row.get::<_, Option<String>>("ack_owner")? else {
         return Ok(None);
     };
-    let malformed = || DbError::Argument("a damaged owner of a delivery");
-    let (tenant, instance) = owner.split_once('/').ok_or_else(malformed)?;
+    let (tenant, instance) = parse_owner(&owner)?;
     Ok(Some(AwaitedAcknowledgement {
-        tenant: TenantId::parse(tenant).map_err(|_| malformed())?,
-        instance: InstanceId::parse(instance).map_err(|_| malformed())?,
+        tenant,
+        instance,
         accepted_at: parse_time(row, "ack_since")?,
         due: parse_time(row, "ack_due")?,
     }))
@@ -180,11 +183,7 @@ fn parse_delivery(row: &Row<'_>) -> ParsedRow {
 }
 
 fn parse_in_flight(row: &Row<'_>) -> ParsedRow {
-    let note = OfInstance {
-        instance: parse_id(row, "instance", InstanceId::parse)?,
-        record: *parse_body(row)?,
-    };
-    Ok(Some(MovedRecord::InFlight(Box::new(note))))
+    Ok(Some(MovedRecord::InFlight(parse_of_instance(row, "instance")?)))
 }
 
 fn parse_usage(row: &Row<'_>) -> ParsedRow {
