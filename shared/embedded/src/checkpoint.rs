@@ -5,13 +5,14 @@
 //! lasts. Once it is long and little of it is left to copy, the writing thread is asked to copy the rest between two
 //! commits; the next commit then begins the log anew.
 
+use crate::database_threads::spawn_thread;
 use crate::db_error::DbResult;
 use crate::folder::OpenError;
 use rusqlite::Connection;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::thread::{Builder, JoinHandle};
+use std::thread::JoinHandle;
 use std::time::Duration;
 
 /// The time between two checkpoints while the log is short.
@@ -61,10 +62,8 @@ impl Checkpoints {
         let state = Arc::new(LogState::default());
         let (stop, stopped) = channel();
         let shared = Arc::clone(&state);
-        let thread = Builder::new()
-            .name("recado-copy".to_owned())
-            .spawn(move || make_checkpoints(&connection, &shared, &stopped))
-            .map_err(OpenError::Thread)?;
+        let copy = move || make_checkpoints(&connection, &shared, &stopped);
+        let thread = spawn_thread("recado-copy", copy)?;
         Ok(Self {
             state,
             stop: Some(stop),

@@ -168,10 +168,7 @@ impl DatabaseThreads {
             drop(connection);
             drop(after_commit);
         };
-        let thread = Builder::new()
-            .name("recado-write".to_owned())
-            .spawn(serve)
-            .map_err(OpenError::Thread)?;
+        let thread = spawn_thread("recado-write", serve)?;
         Ok(Self {
             queue,
             threads: Mutex::new(vec![thread]),
@@ -187,10 +184,7 @@ impl DatabaseThreads {
         for connection in connections {
             let taker = JobTaker::register_thread(&crew.queue);
             let serve = move || run_jobs(&connection, TransactionMode::Read, &taker, 1, |_| ());
-            let thread = Builder::new()
-                .name("recado-read".to_owned())
-                .spawn(serve)
-                .map_err(OpenError::Thread)?;
+            let thread = spawn_thread("recado-read", serve)?;
             lock_unpoisoned(&crew.threads).push(thread);
         }
         Ok(crew)
@@ -233,6 +227,15 @@ impl Drop for DatabaseThreads {
             let _ = thread.join();
         }
     }
+}
+
+/// Starts a thread of the store.
+pub(crate) fn spawn_thread(
+    name: &str,
+    work: impl FnOnce() + Send + 'static,
+) -> Result<JoinHandle<()>, OpenError> {
+    let thread = Builder::new().name(name.to_owned());
+    thread.spawn(work).map_err(OpenError::Thread)
 }
 
 /// Locks `mutex`, also after a panic: the holders of these locks cannot leave the data half changed.

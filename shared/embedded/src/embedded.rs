@@ -48,24 +48,26 @@ const READERS: usize = 3;
 /// An operation that has begun is finished even if its future is dropped.
 #[derive(Debug, Clone)]
 pub struct Embedded {
-    inner: Arc<EmbeddedInner>,
+    pub(crate) inner: Arc<EmbeddedInner>,
     /// The queue message that the caller handles; see [`Self::for_message`].
     handled: Option<Arc<HandledMessage>>,
 }
 
+/// What the clones of a store share.
 #[derive(Debug)]
-struct EmbeddedInner {
+pub(crate) struct EmbeddedInner {
     access: DatabaseAccess,
     clock: Clock,
     payloads: Arc<StoredFiles>,
     files: Arc<StoredFiles>,
     /// Notified when a message may have become receivable; one for each queue, in the order of [`QueueName::ALL`].
     wakers: QueueWakers,
-    round_robin: Arc<RoundRobin>,
-    configs: ConfigCache,
+    pub(crate) round_robin: Arc<RoundRobin>,
+    pub(crate) configs: ConfigCache,
     /// The identity key. It never changes, so it is read once.
-    identity: OnceLock<IdentityKey>,
-    typing: TypingMemory,
+    pub(crate) identity: OnceLock<IdentityKey>,
+    /// The signs of contacts' typing.
+    pub(crate) typing: TypingMemory,
     /// The data folder; `None` in memory.
     folder: Option<PathBuf>,
     /// Number of free bytes below which the disk counts as full.
@@ -170,11 +172,6 @@ impl Embedded {
         }
     }
 
-    /// Returns the signs of contacts' typing.
-    pub(crate) fn typing_memory(&self) -> &TypingMemory {
-        &self.inner.typing
-    }
-
     /// Sets the number of free bytes below which the disk counts as full.
     pub fn set_least_free(&self, bytes: u64) {
         self.inner.least_free.store(bytes, Ordering::Relaxed);
@@ -231,18 +228,6 @@ impl Embedded {
             QueueName::Turns => turns,
             QueueName::Outbound => outbound,
         }
-    }
-
-    pub(crate) fn identity_cell(&self) -> &OnceLock<IdentityKey> {
-        &self.inner.identity
-    }
-
-    pub(crate) fn config_cache(&self) -> &ConfigCache {
-        &self.inner.configs
-    }
-
-    pub(crate) fn round_robin(&self) -> Arc<RoundRobin> {
-        Arc::clone(&self.inner.round_robin)
     }
 
     /// Runs `work` in a transaction that may write, and returns once its changes are on the disk.

@@ -23,7 +23,7 @@ pub struct StoreCopy {
 impl Embedded {
     /// Gives `work` the connection of a store in memory. `None`: the store is in a folder.
     pub fn open_rows_for_test<T>(&self, work: impl FnOnce(&mut Connection) -> T) -> Option<T> {
-        let _change = self.config_cache().begin_config_change();
+        let _change = self.inner.configs.begin_config_change();
         let DatabaseAccess::Inline(connection) = &self.inner.access else {
             return None;
         };

@@ -3,6 +3,7 @@
 //! It says "certainly not" or "perhaps" (a Bloom filter). A "certainly not" that is wrong would do no harm: the mover looks at each
 //! event again, and a repeat would only be counted as new.
 
+use crate::database_threads::spawn_thread;
 use crate::db_error::DbResult;
 use crate::folder::OpenError;
 use crate::thread_priority::yield_to_acknowledgements;
@@ -10,7 +11,7 @@ use rusqlite::Connection;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::thread::{Builder, JoinHandle};
+use std::thread::JoinHandle;
 
 /// The number of words of 64 bits: 1 MiB. With a million events, one new event of fifty is looked up.
 const WORDS: usize = 1 << 17;
@@ -60,11 +61,7 @@ impl KnownEvents {
                 tracing::warn!(%error, "the ids of known events could not be read");
             }
         };
-        let thread = Builder::new()
-            .name("recado-known".to_owned())
-            .spawn(read)
-            .map_err(OpenError::Thread)?;
-        Ok((known, thread))
+        Ok((known, spawn_thread("recado-known", read)?))
     }
 
     fn note_stored_events(&self, connection: &Connection) -> DbResult<()> {

@@ -3,7 +3,7 @@
 use super::incoming_event::IncomingEvent;
 use super::known_events::KnownEvents;
 use crate::clock::Clock;
-use crate::database_threads::{JobSender, Urgency, lock_unpoisoned};
+use crate::database_threads::{JobSender, Urgency, lock_unpoisoned, spawn_thread};
 use crate::db_error::DbResult;
 use crate::folder::OpenError;
 use crate::job::{create_job, in_savepoint};
@@ -13,7 +13,7 @@ use jiff::Timestamp;
 use rusqlite::{Connection, OptionalExtension};
 use std::fmt;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
-use std::thread::{Builder, JoinHandle};
+use std::thread::JoinHandle;
 use std::time::Duration;
 use tokio::sync::{Notify, watch};
 
@@ -114,13 +114,10 @@ impl fmt::Debug for Mover {
 
 /// Starts the thread.
 pub(super) fn start_mover(mover: Mover) -> Result<JoinHandle<()>, OpenError> {
-    Builder::new()
-        .name("recado-move".to_owned())
-        .spawn(move || {
-            yield_to_acknowledgements();
-            mover.run_until_stopped();
-        })
-        .map_err(OpenError::Thread)
+    spawn_thread("recado-move", move || {
+        yield_to_acknowledgements();
+        mover.run_until_stopped();
+    })
 }
 
 impl Mover {

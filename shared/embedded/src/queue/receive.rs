@@ -18,6 +18,7 @@ use recado_ports::settings::VisibilityTimeouts;
 use rusqlite::{Connection, Params, params};
 use std::collections::VecDeque;
 use std::future::Future;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// A message that a queue handed out.
@@ -227,7 +228,11 @@ impl Embedded {
     ) -> PortResult<Vec<DequeuedMessage>> {
         const WHAT: &str = "receive";
         let receive = async || {
-            let (now, rounds, room) = (self.current_time(), self.round_robin(), room.clone());
+            let (now, rounds, room) = (
+                self.current_time(),
+                Arc::clone(&self.inner.round_robin),
+                room.clone(),
+            );
             let hidden = millis_after(now, visibility);
             let work = move |db: &Connection| receive_rows(db, queue, room.clone(), &rounds, now, hidden);
             let handed = self.run_write(WHAT, work).await?;

@@ -23,7 +23,7 @@ impl Embedded {
         &self,
         name: InstanceName,
     ) -> PortResult<Option<Arc<InstanceConfig>>> {
-        let cache = self.config_cache();
+        let cache = &self.inner.configs;
         let changes = match cache.find_kept_config(&name) {
             Ok(config) => return Ok(Some(config)),
             Err(changes) => changes,

@@ -311,12 +311,12 @@ impl Conversations for Embedded {
     }
 
     async fn put_typing_sign(&self, thread: &ThreadId, sign: &TypingSign) -> PortResult<()> {
-        self.typing_memory().keep_sign(thread, sign);
+        self.inner.typing.keep_sign(thread, sign);
         Ok(())
     }
 
     async fn find_typing_sign(&self, threads: &[ThreadId]) -> PortResult<Option<TypingSign>> {
-        Ok(self.typing_memory().find_newest(threads, self.current_time()))
+        Ok(self.inner.typing.find_newest(threads, self.current_time()))
     }
 
     async fn keep_identity_key(&self, make: &(dyn Fn() -> IdentityKey + Sync)) -> PortResult<IdentityKey> {

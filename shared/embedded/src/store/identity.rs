@@ -23,11 +23,11 @@ impl Embedded {
         &self,
         make: &(dyn Fn() -> IdentityKey + Sync),
     ) -> PortResult<IdentityKey> {
-        if let Some(known) = self.identity_cell().get() {
+        if let Some(known) = self.inner.identity.get() {
             return Ok(known.clone());
         }
         if let Some(found) = self.run_lookup("identity_key", select_identity_key).await? {
-            return Ok(self.identity_cell().get_or_init(|| found).clone());
+            return Ok(self.inner.identity.get_or_init(|| found).clone());
         }
         let new = make();
         let sql = "INSERT INTO installation (name, value) VALUES (?1, ?2) ON CONFLICT (name) DO NOTHING";
@@ -37,6 +37,6 @@ impl Embedded {
                 Ok(select_identity_key(db)?.unwrap_or_else(|| new.clone()))
             })
             .await?;
-        Ok(self.identity_cell().get_or_init(|| key).clone())
+        Ok(self.inner.identity.get_or_init(|| key).clone())
     }
 }

@@ -64,7 +64,7 @@ impl MovableRecords for Embedded {
     async fn put_moved_records(&self, records: &[MovedRecord]) -> PortResult<()> {
         let of_table = list_table_writes(records, self.known_kinds())?;
         let (records, now) = (records.to_vec(), self.current_time());
-        let changing = self.config_cache().begin_config_change();
+        let changing = self.inner.configs.begin_config_change();
         self.run_write("taking moved records", move |db| {
             let _held_until_committed = &changing;
             apply_writes(db, &of_table)?;

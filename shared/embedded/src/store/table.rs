@@ -317,7 +317,7 @@ impl Table for Embedded {
     async fn write(&self, writes: &[Write]) -> PortResult<WriteResult> {
         let (writes, kinds, now) = (writes.to_vec(), self.known_kinds(), self.current_time());
         let is_configuration = Kind::touches_configuration(kinds, &writes);
-        let changing = is_configuration.then(|| self.config_cache().begin_config_change());
+        let changing = is_configuration.then(|| self.inner.configs.begin_config_change());
         self.run_write("write_records", move |db| {
             let _held_until_committed = &changing;
             write_items(db, &writes, kinds, now)
