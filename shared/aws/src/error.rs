@@ -15,6 +15,14 @@ pub struct AwsError {
     pub message: Option<String>,
 }
 
+impl AwsError {
+    /// Makes the error of a code without a description.
+    pub(crate) fn of_code(code: impl Into<String>) -> Self {
+        let (code, message) = (code.into(), None);
+        Self { code, message }
+    }
+}
+
 impl fmt::Display for AwsError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.message {

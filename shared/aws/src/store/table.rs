@@ -137,21 +137,15 @@ impl<A: System> DynamoTable<A> {
         }
         let tries = RequestAttempts::default();
         let sent = self.retry_on_conflict(|| request.clone().customize().interceptor(tries.clone()).send());
-        match sent.await {
-            Ok(_) => Ok(Ok(())),
-            Err(SdkError::ServiceError(service)) if service.err().is_conditional_check_failed_exception() => {
-                let PutItemError::ConditionalCheckFailedException(failed) = service.into_err() else {
-                    return Ok(Err(ConditionFailed::default()));
-                };
-                let ours = tries.was_repeated() && failed.item.as_ref() == Some(&item);
-                Ok(if ours {
-                    Ok(())
-                } else {
-                    Err(ConditionFailed(failed.item))
-                })
-            }
-            Err(error) => Err(port_error(what, &error)),
-        }
+        let found = match sent.await {
+            Ok(_) => return Ok(Ok(())),
+            Err(error) => take_found(what, error, |error| match error {
+                PutItemError::ConditionalCheckFailedException(failed) => failed.item,
+                _ => None,
+            })?,
+        };
+        let ours = tries.was_repeated() && found.as_ref() == Some(&item);
+        Ok(if ours { Ok(()) } else { Err(ConditionFailed(found)) })
     }
 
     /// Writes a record, whatever is stored: such a write is never refused.
@@ -226,20 +220,17 @@ impl<A: System> DynamoTable<A> {
             .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld);
         let tries = RequestAttempts::default();
         let sent = self.retry_on_conflict(|| request.clone().customize().interceptor(tries.clone()).send());
-        match sent.await {
-            Ok(output) => Ok(Ok(output.attributes.unwrap_or_default())),
-            Err(SdkError::ServiceError(service)) if service.err().is_conditional_check_failed_exception() => {
-                let found = match service.into_err() {
-                    UpdateItemError::ConditionalCheckFailedException(failed) => failed.item,
-                    _ => None,
-                };
-                Ok(match found {
-                    Some(found) if tries.was_repeated() && ours(&found) => Ok(found),
-                    found => Err(ConditionFailed(found)),
-                })
-            }
-            Err(error) => Err(port_error(what, &error)),
-        }
+        let found = match sent.await {
+            Ok(output) => return Ok(Ok(output.attributes.unwrap_or_default())),
+            Err(error) => take_found(what, error, |error| match error {
+                UpdateItemError::ConditionalCheckFailedException(failed) => failed.item,
+                _ => None,
+            })?,
+        };
+        Ok(match found {
+            Some(found) if tries.was_repeated() && ours(&found) => Ok(found),
+            found => Err(ConditionFailed(found)),
+        })
     }
 
     /// Deletes a record if `condition` holds. If the SDK sent the request more than once and a refusal finds no record,
@@ -261,18 +252,31 @@ impl<A: System> DynamoTable<A> {
             .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld);
         let tries = RequestAttempts::default();
         let sent = self.retry_on_conflict(|| request.clone().customize().interceptor(tries.clone()).send());
-        match sent.await {
-            Ok(_) => Ok(Ok(())),
-            Err(SdkError::ServiceError(service)) if service.err().is_conditional_check_failed_exception() => {
-                let found = match service.into_err() {
-                    DeleteItemError::ConditionalCheckFailedException(failed) => failed.item,
-                    _ => None,
-                };
-                let ours = tries.was_repeated() && found.is_none();
-                Ok(if ours { Ok(()) } else { Err(ConditionFailed(found)) })
-            }
-            Err(error) => Err(port_error(what, &error)),
+        let found = match sent.await {
+            Ok(_) => return Ok(Ok(())),
+            Err(error) => take_found(what, error, |error| match error {
+                DeleteItemError::ConditionalCheckFailedException(failed) => failed.item,
+                _ => None,
+            })?,
+        };
+        let ours = tries.was_repeated() && found.is_none();
+        Ok(if ours { Ok(()) } else { Err(ConditionFailed(found)) })
+    }
+}
+
+/// Returns the record that a request found whose condition did not hold. Any other error stays one.
+fn take_found<E: ProvideErrorMetadata, R>(
+    what: &'static str,
+    error: SdkError<E, R>,
+    found: impl FnOnce(E) -> Option<Item>,
+) -> PortResult<Option<Item>> {
+    match error {
+        SdkError::ServiceError(service)
+            if service.err().code() == Some("ConditionalCheckFailedException") =>
+        {
+            Ok(found(service.into_err()))
         }
+        error => Err(port_error(what, &error)),
     }
 }
 

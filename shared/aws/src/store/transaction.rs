@@ -9,10 +9,11 @@ use aws_sdk_dynamodb::error::SdkError;
 use aws_sdk_dynamodb::operation::transact_get_items::TransactGetItemsError;
 use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
 use aws_sdk_dynamodb::types::{
-    CancellationReason, ConditionCheck, Delete, Get, Put, ReturnValuesOnConditionCheckFailure,
-    TransactGetItem, TransactWriteItem, Update,
+    AttributeValue, CancellationReason, ConditionCheck, Delete, Get, Put,
+    ReturnValuesOnConditionCheckFailure, TransactGetItem, TransactWriteItem, Update,
 };
 use recado_ports::ports::{PortError, PortResult, System};
+use std::collections::HashMap;
 
 const ALL_OLD: ReturnValuesOnConditionCheckFailure = ReturnValuesOnConditionCheckFailure::AllOld;
 
@@ -106,18 +107,14 @@ impl TransactionAction {
         let built = match self {
             Self::Put(record, condition) => {
                 let (text, names, values) = condition_parts(condition);
-                let put = Put::builder()
+                let request = Put::builder()
                     .table_name(table)
                     .set_item(Some(record))
-                    .set_condition_expression(text);
-                let put = put
+                    .set_condition_expression(text)
                     .set_expression_attribute_names(names)
-                    .set_expression_attribute_values(values);
-                item.put(
-                    put.return_values_on_condition_check_failure(ALL_OLD)
-                        .build()
-                        .map_err(|e| invalid_request(what, e))?,
-                )
+                    .set_expression_attribute_values(values)
+                    .return_values_on_condition_check_failure(ALL_OLD);
+                item.put(request.build().map_err(|e| invalid_request(what, e))?)
             }
             Self::Update(key, change, condition) => {
                 let mut update = change.build_expression();
@@ -136,50 +133,42 @@ impl TransactionAction {
             }
             Self::Delete(key, condition) => {
                 let (text, names, values) = condition_parts(condition);
-                let delete = Delete::builder()
+                let request = Delete::builder()
                     .table_name(table)
-                    .set_key(Some(key.into_key_item()));
-                let delete = delete
+                    .set_key(Some(key.into_key_item()))
                     .set_condition_expression(text)
-                    .set_expression_attribute_names(names);
-                let delete = delete.set_expression_attribute_values(values);
-                let delete = delete.return_values_on_condition_check_failure(ALL_OLD);
-                item.delete(delete.build().map_err(|e| invalid_request(what, e))?)
+                    .set_expression_attribute_names(names)
+                    .set_expression_attribute_values(values)
+                    .return_values_on_condition_check_failure(ALL_OLD);
+                item.delete(request.build().map_err(|e| invalid_request(what, e))?)
             }
             Self::Check(key, condition) => {
                 let (text, names, values) = condition_parts(Some(condition));
-                let check = ConditionCheck::builder()
+                let request = ConditionCheck::builder()
                     .table_name(table)
-                    .set_key(Some(key.into_key_item()));
-                let check = check
+                    .set_key(Some(key.into_key_item()))
                     .set_condition_expression(text)
-                    .set_expression_attribute_names(names);
-                let check = check.set_expression_attribute_values(values);
-                item.condition_check(check.build().map_err(|e| invalid_request(what, e))?)
+                    .set_expression_attribute_names(names)
+                    .set_expression_attribute_values(values);
+                item.condition_check(request.build().map_err(|e| invalid_request(what, e))?)
             }
         };
         Ok(built.build())
     }
 }
 
+/// The text of a condition, its names and its values, as a request takes them.
 type ConditionParts = (
     Option<String>,
-    Option<std::collections::HashMap<String, String>>,
-    Option<std::collections::HashMap<String, aws_sdk_dynamodb::types::AttributeValue>>,
+    Option<HashMap<String, String>>,
+    Option<HashMap<String, AttributeValue>>,
 );
 
 fn condition_parts(condition: Option<Expression>) -> ConditionParts {
-    match condition {
-        Some(condition) => {
-            let names = Expression::attribute_names(&[&condition.text]);
-            (
-                Some(condition.text),
-                non_empty_map(names),
-                non_empty_map(condition.values),
-            )
-        }
-        None => (None, None, None),
-    }
+    let Expression { text, values } = condition.unwrap_or_default();
+    let names = Expression::attribute_names(&[&text]);
+    let text = (!text.is_empty()).then_some(text);
+    (text, non_empty_map(names), non_empty_map(values))
 }
 
 impl<A: System> DynamoTable<A> {
@@ -194,11 +183,8 @@ impl<A: System> DynamoTable<A> {
             .into_iter()
             .map(|action| action.into_write_item(what, &self.name))
             .collect::<PortResult<_>>()?;
-        let token = format!(
-            "{:016x}{:016x}",
-            self.system.random_u64(),
-            self.system.random_u64()
-        );
+        let (first, second) = (self.system.random_u64(), self.system.random_u64());
+        let token = format!("{first:016x}{second:016x}");
         let request = self
             .client
             .transact_write_items()
@@ -231,14 +217,10 @@ impl<A: System> DynamoTable<A> {
                     round += 1;
                 }
                 CancellationKind::Retry(code) => {
-                    let cause = AwsError {
-                        code: code.to_owned(),
-                        message: None,
-                    };
-                    return Err(PortError::unavailable(what, cause));
+                    return Err(PortError::unavailable(what, AwsError::of_code(code)));
                 }
                 CancellationKind::Permanent(code) => {
-                    return Err(PortError::invalid(what, AwsError { code, message: None }));
+                    return Err(PortError::invalid(what, AwsError::of_code(code)));
                 }
             }
         }
