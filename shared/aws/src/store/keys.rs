@@ -47,19 +47,15 @@
 
 mod event_log;
 mod lists;
-mod moved;
-mod open;
-mod trace;
 mod usage;
 pub(super) mod waiting;
 
 pub(super) use event_log::{PUSH_CONNECTIONS, event_log_pk, event_log_sk, push_connections_pk};
 pub(super) use lists::{
-    active_shard, conversation_list_key, index_active, index_tenant_list, parse_active_hour,
-    retention_list_key, tenant_conversation_list_keys, unlisted_list_key,
+    OPEN_KINDS, active_shard, conversation_list_key, due_shard, event_owner, index_active, index_tenant_list,
+    index_trace, list_due_shards, message_owner, parse_active_hour, retention_list_key,
+    tenant_conversation_list_keys, unlisted_list_key,
 };
-pub(super) use open::{OPEN_KINDS, due_shard, list_due_shards};
-pub(super) use trace::{event_owner, index_trace, message_owner};
 pub(super) use usage::{usage_day_boundary, usage_partition_key};
 
 use super::item::{Item, get_string, number_attribute, text_attribute};

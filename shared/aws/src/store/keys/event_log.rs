@@ -1,4 +1,4 @@
-//! The keys of the log of published events.
+//! The keys of the log of published events, and of push connections: the open web sockets that are told that there is more to read.
 //!
 //! | record | `pk` | `sk` |
 //! | --- | --- | --- |
@@ -6,16 +6,15 @@
 //! | head of the log of published events | `ZH` | `HEAD` |
 //! | note that changes are published, by the first of them | `ZB#{change}` | `B` |
 //! | note that it is published that a message was sent | `ZS#{message}` | `S` |
-//! | push connections and their tickets | `ZT…`, `ZL…`, `ZC…` | see `push` |
+//! | ticket that opens a connection once | `ZT#{hash of its text}` | `T` |
+//! | connection of a tenant, or (`ZL#`) of the installation | `ZL#{tenant}` | `C#{connection}` |
+//! | note until when somebody of the tenant listens | `ZL#{tenant}` | `UNTIL` |
+//! | tenant of a connection | `ZC#{connection}` | `C` |
 //!
 //! All begin with `Z`: the function that publishes may write no others.
 
-mod push;
-
-pub(crate) use push::{PUSH_CONNECTIONS, push_connections_pk};
-
 use super::TableKey;
-use recado_domain::ids::{MessageId, TenantId};
+use recado_domain::ids::{MessageId, TenantId, hash_parts};
 use recado_domain::published_event::EventCursor;
 
 impl TableKey {
@@ -48,4 +47,37 @@ pub(crate) fn event_log_pk(tenant: Option<&TenantId>) -> String {
 /// Returns the `sk` of the events up to a number.
 pub(crate) fn event_log_sk(last: EventCursor) -> String {
     format!("{:020}", last.0)
+}
+
+/// The prefix of the `sk` of the connections of a tenant.
+pub(crate) const PUSH_CONNECTIONS: &str = "C#";
+
+impl TableKey {
+    /// Returns the key of a ticket, by the hash of its text.
+    pub(crate) fn for_push_ticket(text: &str) -> Self {
+        Self::new(format!("ZT#{}", hash_parts(&["push ticket", text], 32)), "T")
+    }
+
+    /// Returns the key of a connection.
+    pub(crate) fn for_push_connection(tenant: Option<&TenantId>, connection: &str) -> Self {
+        Self::new(
+            push_connections_pk(tenant),
+            format!("{PUSH_CONNECTIONS}{connection}"),
+        )
+    }
+
+    /// Returns the key of the note until when somebody of a tenant listens.
+    pub(crate) fn for_push_listening(tenant: Option<&TenantId>) -> Self {
+        Self::new(push_connections_pk(tenant), "UNTIL")
+    }
+
+    /// Returns the key under which the tenant of a connection is found.
+    pub(crate) fn for_push_connection_owner(connection: &str) -> Self {
+        Self::new(format!("ZC#{connection}"), "C")
+    }
+}
+
+/// Returns the `pk` of a tenant's connections. `None`: of those that are told of all tenants.
+pub(crate) fn push_connections_pk(tenant: Option<&TenantId>) -> String {
+    format!("ZL#{}", tenant.map_or("", TenantId::as_str))
 }

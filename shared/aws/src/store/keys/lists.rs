@@ -1,9 +1,11 @@
-//! The keys of lists.
+//! The keys of lists and of the indexes. The range key of the index `trace` is the owner of a record, so that a tenant's are read
+//! alone. It is short, since each event and message has it.
 
 use super::super::item::{Item, get_integer, number_attribute, text_attribute};
-use super::{TableKey, hash_to_number, hash_to_shard};
+use super::{TableKey, WAITING_FILE, hash_parts, hash_to_number, hash_to_shard};
 use recado_domain::Timestamp;
-use recado_domain::ids::{InstanceId, TenantId};
+use recado_domain::ids::{CorrelationId, ExternalId, InstanceId, TenantId};
+use recado_domain::provider::Provider;
 
 /// The number of lists over which a tenant's conversations are spread, by their instances.
 const LISTS_OF_TENANT: u32 = 4;
@@ -64,6 +66,41 @@ pub(crate) fn index_active(item: &mut Item, key: &TableKey, last_message: Timest
 /// Returns the hour that an item of the index `active` has, by the time at which it begins.
 pub(crate) fn parse_active_hour(item: &Item) -> Option<i64> {
     get_integer(item, "active_at")
+}
+
+/// The kinds of records that can be open: events, open messages, conversations, instances, parked conversations, messages
+/// whose files are waited for.
+pub(crate) const OPEN_KINDS: [char; 6] = ['E', 'O', 'C', 'I', 'P', WAITING_FILE];
+
+/// Lists the shards of due items of a kind of the table, by their `open_shard`. More may be added.
+pub(crate) fn list_due_shards(kind: &str) -> Vec<String> {
+    vec![format!("{kind}0")]
+}
+
+/// Returns the `open_shard` of an item of a kind of the table.
+pub(crate) fn due_shard(kind: &str, key: &TableKey) -> String {
+    let mut shards = list_due_shards(kind);
+    let place = usize::try_from(hash_to_shard(&[&key.pk, &key.sk])).unwrap_or_default();
+    shards.swap_remove(place % shards.len())
+}
+
+/// The bytes of the hash that names an owner. Whoever reads a record looks at its owner himself.
+const OWNER_BYTES: usize = 4;
+
+/// Returns the owner of a tenant's messages.
+pub(crate) fn message_owner(tenant: &TenantId) -> String {
+    hash_parts(&["tenant", tenant.as_str()], OWNER_BYTES)
+}
+
+/// Returns the owner of the events of an instance, as the provider names it. Whose instance that is says the configuration.
+pub(crate) fn event_owner(provider: Provider, external: &ExternalId) -> String {
+    hash_parts(&["instance", provider.as_str(), external.as_str()], OWNER_BYTES)
+}
+
+/// Adds the correlation id and the owner to `item`, so that the index `trace` finds it.
+pub(crate) fn index_trace(item: &mut Item, correlation: &CorrelationId, owner: String) {
+    item.insert("trace".to_owned(), text_attribute(correlation.as_str()));
+    item.insert("trace_of".to_owned(), text_attribute(owner));
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! The keys of the use of models.
 
+use super::super::item::{Item, get_string};
 use super::{TableKey, hash_parts};
 use jiff::civil::Date;
 use recado_domain::ids::TenantId;
@@ -44,4 +45,26 @@ pub(crate) fn usage_partition_key(tenant: &TenantId) -> String {
 /// Returns a text behind the `sk` of every sum of a day, and before those of the next.
 pub(crate) fn usage_day_boundary(day: Date) -> String {
     format!("{day}$")
+}
+
+/// The number of items over which one sum of use may be spread, whatever is summed.
+const SHARDS_MAX: u32 = 16;
+
+impl TableKey {
+    /// Returns the keys of all items over which the sum of use is spread to which an item belongs.
+    pub(crate) fn for_shards_of_sum(item: &Item) -> Vec<Self> {
+        let (Some(pk), Some(sk)) = (get_string(item, "pk"), get_string(item, "sk")) else {
+            return Vec::new();
+        };
+        let mut parts = sk.splitn(4, '#');
+        let (Some(day), Some(agent), Some(_), Some(rest)) =
+            (parts.next(), parts.next(), parts.next(), parts.next())
+        else {
+            return Vec::new();
+        };
+        let shards = 0..SHARDS_MAX;
+        shards
+            .map(|shard| Self::new(pk.to_owned(), format!("{day}#{agent}#{shard}#{rest}")))
+            .collect()
+    }
 }
