@@ -32,6 +32,7 @@ mod embedded;
 mod file_permissions;
 mod files;
 mod folder;
+mod installation_values;
 mod intake_log;
 mod job;
 mod lookups;
@@ -44,7 +45,6 @@ mod stored_files;
 mod thread_priority;
 mod timed_tables;
 mod typing_memory;
-mod unfinished_import;
 
 pub use backup::{BackupError, BackupManifest, BackupProgress, back_up_folder, check_backup, restore_backup};
 pub use clock::{Clock, EmbeddedSystem};

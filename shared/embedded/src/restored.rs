@@ -7,13 +7,14 @@
 use crate::Embedded;
 use crate::clock_set_back::CLOCK_AT;
 use crate::db_error::DbResult;
+use crate::installation_values::{delete_value, read_number, write_value};
 use crate::sql_records::execute_sql;
 use crate::store::{RestoredCounts, doubt_restored_rows};
 use jiff::Timestamp;
 use recado_domain::clock_rollback::ClockRollback;
 use recado_domain::millis::from_unix_millis;
 use recado_ports::ports::PortResult;
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, params};
 
 /// The name under which a backup keeps its time. The first start on it removes that.
 const TAKEN_AT: &str = "backup-taken-at";
@@ -29,9 +30,7 @@ pub(crate) fn note_backup_time(copy: &Connection, taken_at: Timestamp) -> rusqli
 }
 
 fn read_time(db: &Connection, name: &str) -> DbResult<Option<Timestamp>> {
-    let sql = "SELECT CAST(value AS INTEGER) FROM installation WHERE name = ?1";
-    let found: Option<i64> = db.query_row(sql, [name], |row| row.get(0)).optional()?;
-    Ok(found.map(from_unix_millis))
+    Ok(read_number(db, name)?.map(from_unix_millis))
 }
 
 /// Doubts what was open, if the records come from a backup on which no start went on yet.
@@ -40,9 +39,8 @@ fn resume_rows(db: &Connection, now: Timestamp) -> DbResult<Option<RestoredCount
         return Ok(None);
     };
     let counts = doubt_restored_rows(db, taken_at, now)?;
-    execute_sql(db, "DELETE FROM installation WHERE name = ?1", [TAKEN_AT])?;
-    let sql = "INSERT OR REPLACE INTO installation (name, value) VALUES (?1, ?2)";
-    execute_sql(db, sql, params![RESTORED_AT, now.as_millisecond().to_string()])?;
+    delete_value(db, TAKEN_AT)?;
+    write_value(db, RESTORED_AT, &now.as_millisecond().to_string())?;
     Ok(Some(counts))
 }
 

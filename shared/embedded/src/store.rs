@@ -9,7 +9,6 @@ mod deliveries;
 mod expiry;
 mod identity;
 mod inbox;
-mod installation_values;
 mod instances;
 mod message_words;
 mod messages;

@@ -6,6 +6,7 @@ use crate::clock::Clock;
 use crate::database_threads::{JobSender, Urgency, lock_unpoisoned, spawn_thread};
 use crate::db_error::DbResult;
 use crate::folder::OpenError;
+use crate::installation_values::write_value;
 use crate::job::{create_job, in_savepoint};
 use crate::sql_records::run_sql;
 use crate::thread_priority::yield_to_acknowledgements;
@@ -189,7 +190,7 @@ impl Mover {
     ) -> DbResult<()> {
         let work = move |db: &Connection| {
             work(db)?;
-            note_moved(db, last)
+            write_value(db, MOVED, &last.to_string())
         };
         let (job, answer) = create_job(work, vec![Arc::clone(&self.inbound)]);
         self.records.submit_job(job, Urgency::Ordinary);
@@ -229,11 +230,6 @@ pub(crate) fn last_moved(database: &Connection) -> rusqlite::Result<i64> {
     let sql = "SELECT CAST(value AS INTEGER) FROM installation WHERE name = ?1";
     let found = database.query_row(sql, [MOVED], |row| row.get(0)).optional()?;
     Ok(found.unwrap_or(0))
-}
-
-fn note_moved(db: &Connection, last: i64) -> DbResult<()> {
-    let sql = "INSERT OR REPLACE INTO installation (name, value) VALUES (?1, ?2)";
-    run_sql(db, sql, (MOVED, last.to_string()))
 }
 
 /// Deletes the events up to number `moved`.

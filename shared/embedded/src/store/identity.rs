@@ -1,6 +1,7 @@
 use crate::Embedded;
 use crate::db_error::{DbError, DbResult};
-use crate::sql_records::{execute_sql, query_value};
+use crate::installation_values::read_value;
+use crate::sql_records::execute_sql;
 use recado_domain::identity::IdentityKey;
 use recado_ports::ports::PortResult;
 use rusqlite::{Connection, params};
@@ -9,8 +10,7 @@ use rusqlite::{Connection, params};
 pub(super) const IDENTITY_KEY: &str = "identity-key";
 
 fn select_identity_key(db: &Connection) -> DbResult<Option<IdentityKey>> {
-    let sql = "SELECT value FROM installation WHERE name = ?1";
-    let text: Option<String> = query_value(db, sql, [IDENTITY_KEY])?;
+    let text = read_value(db, IDENTITY_KEY)?;
     text.map(|text| {
         IdentityKey::from_hex(&text).ok_or_else(|| DbError::Argument("the identity key is unreadable"))
     })

@@ -3,7 +3,8 @@
 use super::contact_words::{index_contact_words, make_tenant_word};
 use crate::Embedded;
 use crate::db_error::DbResult;
-use crate::sql_records::{decode_column, execute_sql, query_one, query_value, run_sql, to_sql_limit};
+use crate::installation_values::{read_number, write_value};
+use crate::sql_records::{decode_column, execute_sql, query_one, run_sql, to_sql_limit};
 use jiff::Timestamp;
 use recado_domain::ids::TenantId;
 use recado_domain::message::Message;
@@ -19,6 +20,9 @@ const CHARACTERS_MAX: usize = 10_000;
 
 /// The fewest letters that find the words beginning with them: fewer begin too many.
 const BEGINNING_MIN: usize = 3;
+
+/// The name under which the installation keeps the `seq` up to which messages are indexed.
+const WORDS_INDEXED: &str = "words-indexed";
 
 /// The query for the ids of the conversations in which one of the newest 2,000 matching messages is.
 pub(super) const IDS_BY_WORDS: &str =
@@ -70,8 +74,7 @@ pub(super) fn replace_indexed_words(
 
 /// Returns the `seq` up to which messages are indexed.
 fn select_indexed_upto(db: &Connection) -> DbResult<i64> {
-    let sql = "SELECT CAST(value AS INTEGER) FROM installation WHERE name = 'words-indexed'";
-    Ok(query_value(db, sql, [])?.unwrap_or(0))
+    Ok(read_number(db, WORDS_INDEXED)?.unwrap_or(0))
 }
 
 /// Indexes the next messages, and the contacts of their conversations. Returns the number of the messages.
@@ -94,8 +97,7 @@ fn index_next_messages(db: &Connection, limit: usize) -> DbResult<usize> {
         index_contact_words(db, conversation)?;
     }
     if count > 0 {
-        let sql = "INSERT OR REPLACE INTO installation (name, value) VALUES ('words-indexed', ?1)";
-        execute_sql(db, sql, [last.to_string()])?;
+        write_value(db, WORDS_INDEXED, &last.to_string())?;
     }
     Ok(count)
 }

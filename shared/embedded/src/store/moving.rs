@@ -4,14 +4,12 @@ mod reading;
 mod tables;
 mod writing;
 
-use super::installation_values::write_installation_value;
 use super::published_events::skip_lost_numbers;
 use super::table::apply_writes;
 use super::table_kinds::delete_idle_records;
 use crate::Embedded;
 use crate::db_error::DbResult;
-use crate::sql_records::{execute_sql, query_value};
-use crate::unfinished_import::TAKING;
+use crate::installation_values::{TAKING, delete_value, read_value, write_value};
 use async_trait::async_trait;
 use jiff::Timestamp;
 use reading::read_page;
@@ -23,20 +21,16 @@ use writing::{list_table_writes, write_records};
 /// The name under which the installation keeps the name of the export that it took.
 const TAKEN: &str = "import-taken";
 
-fn select_name(db: &Connection, name: &str) -> DbResult<Option<String>> {
-    query_value(db, "SELECT value FROM installation WHERE name = ?1", [name])
-}
-
 fn begin_taking(db: &Connection, export: &str) -> DbResult<()> {
-    write_installation_value(db, TAKING, export)?;
+    write_value(db, TAKING, export)?;
     delete_idle_records(db)
 }
 
 fn finish_taking(db: &Connection, export: &str, now: Timestamp) -> DbResult<()> {
     // What another log gave as a place must not be a place of this one.
     skip_lost_numbers(db, now)?;
-    execute_sql(db, "DELETE FROM installation WHERE name = ?1", [TAKING])?;
-    write_installation_value(db, TAKEN, export)
+    delete_value(db, TAKING)?;
+    write_value(db, TAKEN, export)
 }
 
 #[async_trait]
@@ -75,7 +69,7 @@ impl MovableRecords for Embedded {
 
     async fn begin_import(&self, export: &str) -> PortResult<ImportBegin> {
         const WHAT: &str = "beginning an import";
-        let names = self.run_read(WHAT, |db| Ok((select_name(db, TAKING)?, select_name(db, TAKEN)?)));
+        let names = self.run_read(WHAT, |db| Ok((read_value(db, TAKING)?, read_value(db, TAKEN)?)));
         match names.await? {
             (Some(taking), _) if taking == export => return Ok(ImportBegin::Ready),
             (Some(_), _) => return Ok(ImportBegin::OtherExport),

@@ -4,13 +4,13 @@ use super::super::conversation_row::ConversationRow;
 use super::super::deliveries::upsert_moved_delivery;
 use super::super::identity::IDENTITY_KEY;
 use super::super::inbox::upsert_event;
-use super::super::installation_values::write_installation_value;
 use super::super::instances::{upsert_parked, upsert_state};
 use super::super::messages::MessageRow;
 use super::super::outbox::InFlightRow;
 use super::super::published_events::{delete_events_after, put_numbered_event, select_last_number};
 use super::super::usage::replace_usage_sum;
 use crate::db_error::DbResult;
+use crate::installation_values::write_value;
 use jiff::Timestamp;
 use recado_domain::moving::{MovedRecord, TableRecord};
 use recado_ports::ports::{PortError, PortResult};
@@ -34,7 +34,7 @@ pub(super) fn write_records(db: &Connection, records: &[MovedRecord], now: Times
 
 fn write_record(db: &Connection, record: &MovedRecord, now: Timestamp) -> DbResult<()> {
     match record {
-        MovedRecord::IdentityKey(key) => write_installation_value(db, IDENTITY_KEY, &key.key),
+        MovedRecord::IdentityKey(key) => write_value(db, IDENTITY_KEY, &key.key),
         MovedRecord::InstanceState(state) => upsert_state(db, &state.instance, &state.record),
         MovedRecord::Conversation(conversation) => {
             ConversationRow::from_conversation(conversation)?.write_row(db, now)
