@@ -271,42 +271,22 @@ impl<A: System> DynamoStore<A> {
                 provider_message_id: told.provider_message_id.clone(),
                 detail: Some(Box::new(told.detail.clone())),
             };
-            self.record_plain_status(&update, expires).await?;
+            Box::pin(self.record_told_status(&update, expires, None)).await?;
         }
         Ok(())
     }
-}
 
-impl<A: System> DynamoStore<A> {
-    /// Stores the time of a status that tells of no charge.
-    async fn record_plain_status(&self, update: &StatusUpdate, expires: Timestamp) -> PortResult<()> {
-        let Some(key) = self.try_to_record_status(update, expires).await? else {
-            return Ok(());
-        };
-        let update = StatusUpdate {
-            key,
-            ..update.clone()
-        };
-        self.try_to_record_status(&update, expires).await.map(drop)
-    }
-
-    /// Stores the time of a status that tells of a charge, and adds the charge to its sum.
-    async fn record_charged_status(
+    /// Stores a status and its charge, if it tells of one, under the key that it names, as [`Self::try_to_record_status`] does.
+    async fn try_to_record(
         &self,
         update: &StatusUpdate,
         expires: Timestamp,
-        charge: &UsageSum,
-    ) -> PortResult<()> {
-        let Some(key) = self.try_to_record_charge(update, expires, charge).await? else {
-            return Ok(());
-        };
-        let update = StatusUpdate {
-            key,
-            ..update.clone()
-        };
-        self.try_to_record_charge(&update, expires, charge)
-            .await
-            .map(drop)
+        charge: Option<&UsageSum>,
+    ) -> PortResult<Option<DeliveryKey>> {
+        match charge {
+            None => self.try_to_record_status(update, expires).await,
+            Some(charge) => self.try_to_record_charge(update, expires, charge).await,
+        }
     }
 
     /// Stores the time of a status, and adds its charge to the sum of it, if it tells of one.
@@ -316,10 +296,14 @@ impl<A: System> DynamoStore<A> {
         expires: Timestamp,
         charge: Option<&UsageSum>,
     ) -> PortResult<()> {
-        match charge {
-            None => self.record_plain_status(update, expires).await,
-            Some(charge) => self.record_charged_status(update, expires, charge).await,
-        }
+        let Some(key) = self.try_to_record(update, expires, charge).await? else {
+            return Ok(());
+        };
+        let update = StatusUpdate {
+            key,
+            ..update.clone()
+        };
+        self.try_to_record(&update, expires, charge).await.map(drop)
     }
 
     /// Ends the wait for the acknowledgement of a delivery.

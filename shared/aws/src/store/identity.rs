@@ -100,9 +100,7 @@ impl<A: System> DynamoStore<A> {
         }
         Ok(())
     }
-}
 
-impl<A: System> DynamoStore<A> {
     /// Returns the identity key; `None` if there is none yet.
     async fn read_identity_key(&self) -> PortResult<Option<IdentityKey>> {
         const WHAT: &str = "reading the identity key";

@@ -103,9 +103,7 @@ impl<A: System> DynamoStore<A> {
         }
         Err(PortError::unavailable(what, "others keep changing the event"))
     }
-}
 
-impl<A: System> DynamoStore<A> {
     /// Changes the item of an event under a condition. Returns whether it was changed; `is_this` recognizes that.
     async fn change_event_item(
         &self,
@@ -150,9 +148,7 @@ impl<A: System> DynamoStore<A> {
             .with_number(":failed_at", failed_at.as_millisecond());
         self.change_event_item(what, id, change, dead, is_this).await
     }
-}
 
-impl<A: System> DynamoStore<A> {
     /// Changes a pending event to an applied one, at `at`. `false`: the event is not pending.
     async fn apply_pending_event(
         &self,
@@ -168,9 +164,7 @@ impl<A: System> DynamoStore<A> {
         };
         self.change_event_item(what, id, change, pending, is_this).await
     }
-}
 
-impl<A: System> DynamoStore<A> {
     /// Marks a pending event as dead, and stores the dead letter of its failure.
     async fn give_up_pending_event(&self, id: &EventId, dead_letter: &DeadLetter) -> PortResult<bool> {
         const WHAT: &str = "settling an event";

@@ -130,9 +130,7 @@ impl<A: System> DynamoStore<A> {
         let keys = indexed.iter().filter_map(TableKey::from_item).collect();
         self.table.get_records(WHAT, keys, true).await
     }
-}
 
-impl<A: System> DynamoStore<A> {
     /// Returns the longest overdue records of a kind that `filter` lets through, and whether there are more. Each shard
     /// contributes an equal part of `limit`.
     async fn query_open_of_kind(

@@ -163,9 +163,7 @@ impl<A: System> DynamoStore<A> {
             .await?;
         Ok(items)
     }
-}
 
-impl<A: System> DynamoStore<A> {
     /// Lists the records that were overdue at `now`, the longest overdue first.
     pub(super) async fn list_overdue_records(
         &self,

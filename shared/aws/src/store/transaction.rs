@@ -225,9 +225,7 @@ impl<A: System> DynamoTable<A> {
             }
         }
     }
-}
 
-impl<A: System> DynamoTable<A> {
     /// Reads records that no running transaction holds, in the order of `keys`. A caller that has seen a part of a
     /// transaction's effects sees all of them here. The read costs twice as much as [`Self::get_records`].
     pub(crate) async fn get_settled_records(
