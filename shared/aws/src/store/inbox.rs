@@ -4,6 +4,7 @@ use super::expression::{Expression, UpdateChange};
 use super::item::{self, Item, number_attribute, text_attribute};
 use super::keys::TableKey;
 use super::records;
+use super::table::RETRIES_MAX;
 use super::transaction::TransactionAction;
 use async_trait::async_trait;
 use jiff::Timestamp;
@@ -70,40 +71,6 @@ fn finished_change(what: &'static str, finish: &EventFinish) -> PortResult<Updat
 }
 
 impl<A: System> DynamoStore<A> {
-    /// Reads an event, changes it by `change` and writes it. The write has the condition that the event is still in
-    /// `state` and has been enqueued as often as was read; if the condition fails, all is tried again. Returns the new
-    /// record. `None` if the event is not in that state.
-    async fn update_event_record(
-        &self,
-        what: &'static str,
-        id: &EventId,
-        state: EventState,
-        change: impl Fn(&mut EventRecord) -> UpdateChange + Send + Sync,
-    ) -> PortResult<Option<EventRecord>> {
-        for round in 0..super::table::RETRIES_MAX {
-            let Some(found) = self.table.get_record(what, TableKey::for_event(id)).await? else {
-                return Ok(None);
-            };
-            let mut record = records::parse_event_record(what, &found)?;
-            if record.state != state {
-                return Ok(None);
-            }
-            let seen = Expression::new("#state = :was AND #again = :seen")
-                .with_value(":was", item::encode_part(what, &record.state)?)
-                .with_number(":seen", record.again);
-            let key = TableKey::for_event(id);
-            let change = change(&mut record).index_open(&key, record.overdue_at());
-            let is_this =
-                |found: &Item| records::parse_event_record(what, found).is_ok_and(|found| found == record);
-            let changed = self.table.update_record_once(what, key, &change, seen, is_this);
-            match changed.await? {
-                Ok(()) => return Ok(Some(record)),
-                Err(_) => self.table.wait_before_retry(round).await,
-            }
-        }
-        Err(PortError::unavailable(what, "others keep changing the event"))
-    }
-
     /// Changes the item of an event under a condition. Returns whether it was changed; `is_this` recognizes that.
     async fn change_event_item(
         &self,
@@ -118,20 +85,6 @@ impl<A: System> DynamoStore<A> {
             .table
             .update_record_once(what, key, change, condition, is_this);
         Ok(changed.await?.is_ok())
-    }
-
-    /// Reads an event if it was dead-lettered at `failed_at`.
-    async fn read_dead_event(
-        &self,
-        what: &'static str,
-        id: &EventId,
-        failed_at: Timestamp,
-    ) -> PortResult<Option<EventRecord>> {
-        let found = self.table.get_record(what, TableKey::for_event(id)).await?;
-        let record = found
-            .map(|item| records::parse_event_record(what, &item))
-            .transpose()?;
-        Ok(record.filter(|record| record.failed_at() == Some(failed_at)))
     }
 
     /// Changes an event on condition that it was dead-lettered at `failed_at`. Returns whether it was changed.
@@ -207,7 +160,10 @@ impl<A: System> DynamoStore<A> {
 
     async fn revive_dead_event(&self, id: &EventId, failed_at: Timestamp) -> PortResult<bool> {
         const WHAT: &str = "reviving an event";
-        let Some(record) = self.read_dead_event(WHAT, id, failed_at).await? else {
+        let found = self.table.get_record(WHAT, TableKey::for_event(id)).await?;
+        let record = found.map(|item| records::parse_event_record(WHAT, &item));
+        let record = record.transpose()?;
+        let Some(record) = record.filter(|record| record.failed_at() == Some(failed_at)) else {
             return Ok(false);
         };
         let pending = EventRecord {
@@ -320,16 +276,36 @@ impl<A: System> Inbox for DynamoStore<A> {
         }
     }
 
+    /// Notes it on condition that the event is still pending and was enqueued as often as was read; if the condition fails, all is tried
+    /// again.
     async fn record_reenqueue(&self, id: &EventId, at: Timestamp) -> PortResult<Option<EventRecord>> {
-        let note = |record: &mut EventRecord| {
+        const WHAT: &str = "noting an event enqueued again";
+        for round in 0..RETRIES_MAX {
+            let key = TableKey::for_event(id);
+            let Some(found) = self.table.get_record(WHAT, key.clone()).await? else {
+                return Ok(None);
+            };
+            let mut record = records::parse_event_record(WHAT, &found)?;
+            if record.state != EventState::Pending {
+                return Ok(None);
+            }
+            let seen = Expression::new("#again = :seen").with_number(":seen", record.again);
+            let seen = is_in_state(PENDING).and_condition(seen);
             record.again = record.again.saturating_add(1);
             record.again_at = Some(at);
-            UpdateChange::default()
+            let change = UpdateChange::default()
                 .set_value("again", number_attribute(record.again))
                 .set_value("again_at", number_attribute(at.as_millisecond()))
-        };
-        self.update_event_record("noting an event enqueued again", id, EventState::Pending, note)
-            .await
+                .index_open(&key, record.overdue_at());
+            let is_this =
+                |found: &Item| records::parse_event_record(WHAT, found).is_ok_and(|found| found == record);
+            let changed = self.table.update_record_once(WHAT, key, &change, seen, is_this);
+            match changed.await? {
+                Ok(()) => return Ok(Some(record)),
+                Err(_) => self.table.wait_before_retry(round).await,
+            }
+        }
+        Err(PortError::unavailable(WHAT, "others keep changing the event"))
     }
 }
 
