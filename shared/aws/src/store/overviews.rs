@@ -6,10 +6,12 @@ use super::expression::Expression;
 use super::item::{self, Item};
 use super::keys::{self, TableKey};
 use super::lists::ListSource;
+use super::record_indexes::{OWNERS_AT_ONCE, parse_overdue_work};
 use super::record_query::RecordQuery;
 use super::records;
 use async_trait::async_trait;
 use futures::future::try_join_all;
+use futures::stream::{self, StreamExt, TryStreamExt};
 use jiff::Timestamp;
 use jiff::civil::Date;
 use recado_domain::config::Instance;
@@ -20,7 +22,7 @@ use recado_domain::instance::ParkedConversation;
 use recado_domain::millis;
 use recado_domain::outbox::Outbox;
 use recado_domain::provider::Provider;
-use recado_domain::usage::UsageSum;
+use recado_domain::usage::{UsageSum, merge_usage_sums};
 use recado_ports::ports::{
     ConversationFilter, CorrelatedRecords, OpenEvent, OpenMessage, OpenWork, OverdueWork, Overviews,
     OwedAnswer, Page, PageRequest, PortResult, System, TroubledInstances, UnacknowledgedCounts,
@@ -288,7 +290,24 @@ impl<A: System> Overviews for DynamoStore<A> {
     }
 
     async fn list_overdue(&self, now: Timestamp, limit: usize) -> PortResult<Vec<OverdueWork>> {
-        self.list_overdue_records(now, limit).await
+        const WHAT: &str = "reading what is overdue";
+        let shard = |(kind, shard): (char, u32)| async move {
+            let due = ListSource::Open(keys::open_shard(kind, shard));
+            let query = due.query_range(i64::MIN, now.as_millisecond()).up_to(limit);
+            self.table.query_records(WHAT, &query).await
+        };
+        let mut due: Vec<Item> = Vec::new();
+        for kind in keys::OPEN_KINDS {
+            let found = try_join_all((0..keys::SHARDS).map(|number| shard((kind, number)))).await?;
+            let mut of_kind: Vec<Item> = found.into_iter().flatten().collect();
+            of_kind.sort_by_key(|item| item::get_integer(item, "open_due"));
+            of_kind.truncate(limit);
+            due.extend(of_kind);
+        }
+        due.extend(self.query_overdue_returns(now, limit).await?);
+        due.sort_by_key(|item| item::get_integer(item, "open_due"));
+        let work = due.iter().map(|item| parse_overdue_work(WHAT, item));
+        Ok(work.filter_map(item::keep_readable).collect())
     }
 
     async fn find_by_correlation(
@@ -297,10 +316,36 @@ impl<A: System> Overviews for DynamoStore<A> {
         tenant: Option<&TenantId>,
         limit: usize,
     ) -> PortResult<CorrelatedRecords> {
-        self.find_correlated_records(correlation, tenant, limit).await
+        const WHAT: &str = "reading a trace";
+        let found: Vec<Item> = match tenant {
+            None => self.query_traced_keys(WHAT, correlation, None, limit).await?,
+            Some(tenant) => {
+                let owners = self.list_trace_owners(tenant).await?;
+                let queries: Vec<_> = owners
+                    .iter()
+                    .map(|owner| self.query_traced_keys(WHAT, correlation, Some(owner.as_str()), limit))
+                    .collect();
+                let found: Vec<Vec<Item>> = stream::iter(queries)
+                    .buffered(OWNERS_AT_ONCE)
+                    .try_collect()
+                    .await?;
+                found.concat()
+            }
+        };
+        let mut traced = CorrelatedRecords::default();
+        self.read_traced_records(WHAT, &found, tenant, limit, &mut traced)
+            .await?;
+        Ok(traced)
     }
 
     async fn list_usage(&self, tenant: &TenantId, from: Date, to: Date) -> PortResult<Vec<UsageSum>> {
-        self.list_usage_sums(tenant, from, to).await
+        const WHAT: &str = "reading the use of models";
+        let range = (from.to_string(), keys::usage_day_boundary(to));
+        let query = RecordQuery::of_range(keys::usage_partition_key(tenant), range);
+        let found = self.table.query_records(WHAT, &query).await?;
+        let now = self.table.system.now();
+        let kept = found.into_iter().filter_map(|item| item::unexpired(item, now));
+        let sums: Vec<UsageSum> = item::decode_readable(WHAT, kept);
+        Ok(merge_usage_sums(sums))
     }
 }

@@ -6,12 +6,9 @@ use super::expression::Expression;
 use super::item::{self, Item};
 use super::keys::waiting::PERSON_OWED;
 use super::keys::{self, MESSAGE, STATE, TableKey};
-use super::lists::ListSource;
 use super::overviews::ANY_TIME;
 use super::record_query::RecordQuery;
 use super::records;
-use futures::future::try_join_all;
-use futures::stream::{self, StreamExt, TryStreamExt};
 use jiff::Timestamp;
 use recado_domain::config::Instance;
 use recado_domain::conversation::Conversation;
@@ -24,7 +21,7 @@ use recado_ports::records::configuration::{find_config_by_external, list_entries
 
 /// Returns the overdue work that an item of the index `open` stands for. Most work is named by the key alone; of a parked
 /// conversation the index holds all.
-fn parse_overdue_work(what: &'static str, item: &Item) -> PortResult<OverdueWork> {
+pub(super) fn parse_overdue_work(what: &'static str, item: &Item) -> PortResult<OverdueWork> {
     let pk = item::get_string(item, "pk").unwrap_or_default();
     let sk = item::get_string(item, "sk").unwrap_or_default();
     let malformed = || PortError::invalid(what, "an open record with a malformed key");
@@ -70,11 +67,11 @@ fn parse_traced_key(item: &Item) -> Option<TracedKey> {
 }
 
 /// The number of owners whose keys are read side by side.
-const OWNERS_AT_ONCE: usize = 16;
+pub(super) const OWNERS_AT_ONCE: usize = 16;
 
 impl<A: System> DynamoStore<A> {
     /// Adds the records with these keys that are of `tenant` (`None`: of any) to `traced`, up to `limit` in all.
-    async fn read_traced_records(
+    pub(super) async fn read_traced_records(
         &self,
         what: &'static str,
         keys: &[Item],
@@ -123,7 +120,7 @@ impl<A: System> DynamoStore<A> {
     }
 
     /// Returns the owners of a tenant's records in the index: the tenant, and each of its instances as configured now.
-    async fn list_trace_owners(&self, tenant: &TenantId) -> PortResult<Vec<String>> {
+    pub(super) async fn list_trace_owners(&self, tenant: &TenantId) -> PortResult<Vec<String>> {
         let mut owners = vec![keys::message_owner(tenant)];
         let page = PageRequest::first(INSTANCES_MAX);
         for instance in list_entries::<Instance>(self, Some(tenant), &page).await?.items {
@@ -134,7 +131,7 @@ impl<A: System> DynamoStore<A> {
     }
 
     /// Returns the keys of the records with a correlation id that the index has of `owner`, or of all (`None`).
-    async fn query_traced_keys(
+    pub(super) async fn query_traced_keys(
         &self,
         what: &'static str,
         correlation: &CorrelationId,
@@ -154,7 +151,7 @@ impl<A: System> DynamoStore<A> {
 
     /// Returns the conversations in which a person owes an answer and the agent's return is overdue. The index orders them
     /// by what the person owes, so all of these conversations are looked through.
-    async fn query_overdue_returns(&self, now: Timestamp, limit: usize) -> PortResult<Vec<Item>> {
+    pub(super) async fn query_overdue_returns(&self, now: Timestamp, limit: usize) -> PortResult<Vec<Item>> {
         let overdue = Conversation::latest_overdue_return(now);
         let is_overdue = Expression::new("#agent_returns_at <= :overdue")
             .with_number(":overdue", overdue.as_millisecond());
@@ -162,61 +159,6 @@ impl<A: System> DynamoStore<A> {
             .query_open_shards(PERSON_OWED, ANY_TIME, Some(&is_overdue), false, limit)
             .await?;
         Ok(items)
-    }
-
-    /// Lists the records that were overdue at `now`, the longest overdue first.
-    pub(super) async fn list_overdue_records(
-        &self,
-        now: Timestamp,
-        limit: usize,
-    ) -> PortResult<Vec<OverdueWork>> {
-        const WHAT: &str = "reading what is overdue";
-        let shard = |(kind, shard): (char, u32)| async move {
-            let due = ListSource::Open(keys::open_shard(kind, shard));
-            let query = due.query_range(i64::MIN, now.as_millisecond()).up_to(limit);
-            self.table.query_records(WHAT, &query).await
-        };
-        let mut due: Vec<Item> = Vec::new();
-        for kind in keys::OPEN_KINDS {
-            let found = try_join_all((0..keys::SHARDS).map(|number| shard((kind, number)))).await?;
-            let mut of_kind: Vec<Item> = found.into_iter().flatten().collect();
-            of_kind.sort_by_key(|item| item::get_integer(item, "open_due"));
-            of_kind.truncate(limit);
-            due.extend(of_kind);
-        }
-        due.extend(self.query_overdue_returns(now, limit).await?);
-        due.sort_by_key(|item| item::get_integer(item, "open_due"));
-        let work = due.iter().map(|item| parse_overdue_work(WHAT, item));
-        Ok(work.filter_map(item::keep_readable).collect())
-    }
-
-    /// Finds the records of one correlation id.
-    pub(super) async fn find_correlated_records(
-        &self,
-        correlation: &CorrelationId,
-        tenant: Option<&TenantId>,
-        limit: usize,
-    ) -> PortResult<CorrelatedRecords> {
-        const WHAT: &str = "reading a trace";
-        let found: Vec<Item> = match tenant {
-            None => self.query_traced_keys(WHAT, correlation, None, limit).await?,
-            Some(tenant) => {
-                let owners = self.list_trace_owners(tenant).await?;
-                let queries: Vec<_> = owners
-                    .iter()
-                    .map(|owner| self.query_traced_keys(WHAT, correlation, Some(owner.as_str()), limit))
-                    .collect();
-                let found: Vec<Vec<Item>> = stream::iter(queries)
-                    .buffered(OWNERS_AT_ONCE)
-                    .try_collect()
-                    .await?;
-                found.concat()
-            }
-        };
-        let mut traced = CorrelatedRecords::default();
-        self.read_traced_records(WHAT, &found, tenant, limit, &mut traced)
-            .await?;
-        Ok(traced)
     }
 }
 

@@ -1,17 +1,13 @@
 //! The use of models: one item of each tenant, day, agent, model and country, in a few shards, since each reply adds to one of them.
 
-use super::DynamoStore;
 use super::expression::UpdateChange;
-use super::item::{self, number_attribute, text_attribute};
-use super::keys::{self, TableKey};
-use super::record_query::RecordQuery;
+use super::item::{number_attribute, text_attribute};
+use super::keys::TableKey;
 use super::transaction::TransactionAction;
-use jiff::civil::Date;
 use recado_domain::delivery::DeliveryKey;
-use recado_domain::ids::{TenantId, ThreadId};
+use recado_domain::ids::ThreadId;
 use recado_domain::message::Message;
-use recado_domain::usage::{UsageSum, merge_usage_sums, usage_of_reply};
-use recado_ports::ports::{PortResult, System};
+use recado_domain::usage::{UsageSum, usage_of_reply};
 
 /// Returns the writes that add what a reply used, one for each model. Replies of different threads rarely write the same item.
 pub(super) fn add_usage_of_reply(parts: &[Message], thread: &ThreadId) -> Vec<TransactionAction> {
@@ -67,23 +63,4 @@ fn add_to_sum_record(sum: &UsageSum, key: TableKey) -> TransactionAction {
             .with_value(&format!(":{name}"), number_attribute(count));
     }
     TransactionAction::Update(key, change, None)
-}
-
-impl<A: System> DynamoStore<A> {
-    /// Lists the sums of a tenant's days, both included.
-    pub(super) async fn list_usage_sums(
-        &self,
-        tenant: &TenantId,
-        from: Date,
-        to: Date,
-    ) -> PortResult<Vec<UsageSum>> {
-        const WHAT: &str = "reading the use of models";
-        let range = (from.to_string(), keys::usage_day_boundary(to));
-        let query = RecordQuery::of_range(keys::usage_partition_key(tenant), range);
-        let found = self.table.query_records(WHAT, &query).await?;
-        let now = self.table.system.now();
-        let kept = found.into_iter().filter_map(|item| item::unexpired(item, now));
-        let sums: Vec<UsageSum> = item::decode_readable(WHAT, kept);
-        Ok(merge_usage_sums(sums))
-    }
 }

@@ -1,7 +1,8 @@
 use super::conversation_row::{IDS_BY_LABEL, mode_name};
 use super::instances::parse_state_row;
-use super::record_indexes::select_overdue;
+use super::record_indexes::{select_overdue, select_traced};
 use super::unacknowledged;
+use super::usage::select_usage_sums;
 use crate::Embedded;
 use crate::db_error::DbResult;
 use crate::sql_records::{encode_json, keep_readable, parse_cursor, query_found, query_page, to_sql_limit};
@@ -223,10 +224,19 @@ impl Overviews for Embedded {
         tenant: Option<&TenantId>,
         limit: usize,
     ) -> PortResult<CorrelatedRecords> {
-        self.find_correlated_records(correlation, tenant, limit).await
+        self.wait_for_intake("traced").await?;
+        let (id, tenant, now) = (correlation.clone(), tenant.cloned(), self.current_time());
+        self.run_read("traced", move |db| {
+            select_traced(db, &id, tenant.as_ref(), limit, now)
+        })
+        .await
     }
 
     async fn list_usage(&self, tenant: &TenantId, from: Date, to: Date) -> PortResult<Vec<UsageSum>> {
-        self.list_usage_sums(tenant, from, to).await
+        let (tenant, now) = (tenant.clone(), self.current_time());
+        self.run_read("list_usage", move |db| {
+            select_usage_sums(db, &tenant, (from, to), now)
+        })
+        .await
     }
 }

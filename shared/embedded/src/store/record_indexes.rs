@@ -1,10 +1,9 @@
-use crate::Embedded;
 use crate::db_error::{DbError, DbResult};
 use crate::sql_records::{count_from_sql, decode_json, keep_readable, query_all, to_sql_limit};
 use crate::timed_tables::write_overdue_query;
 use jiff::Timestamp;
 use recado_domain::ids::{ConversationId, CorrelationId, EventId, IdError, InstanceId, Ordinal, TenantId};
-use recado_ports::ports::{CorrelatedRecords, OverdueWork, PortResult};
+use recado_ports::ports::{CorrelatedRecords, OverdueWork};
 use recado_ports::records::configuration::BY_EXTERNAL;
 use recado_ports::table::Partition;
 use rusqlite::{Connection, Row, params};
@@ -38,7 +37,8 @@ fn parse_overdue_row(row: &Row<'_>) -> DbResult<OverdueWork> {
     }
 }
 
-fn select_traced(
+/// Returns the records of one correlation id.
+pub(super) fn select_traced(
     db: &Connection,
     id: &CorrelationId,
     tenant: Option<&TenantId>,
@@ -66,21 +66,4 @@ fn select_traced(
     let values = params![id.as_str(), to_sql_limit(most), tenant];
     let messages = query_all(db, messages, values)?;
     Ok(CorrelatedRecords { events, messages })
-}
-
-impl Embedded {
-    /// Finds the records of one correlation id.
-    pub(super) async fn find_correlated_records(
-        &self,
-        correlation: &CorrelationId,
-        tenant: Option<&TenantId>,
-        limit: usize,
-    ) -> PortResult<CorrelatedRecords> {
-        self.wait_for_intake("traced").await?;
-        let (id, tenant, now) = (correlation.clone(), tenant.cloned(), self.current_time());
-        self.run_read("traced", move |db| {
-            select_traced(db, &id, tenant.as_ref(), limit, now)
-        })
-        .await
-    }
 }

@@ -1,4 +1,3 @@
-use crate::Embedded;
 use crate::db_error::DbResult;
 use crate::sql_records::{
     count_from_sql, decode_json, encode_json, execute_sql, query_rows, run_sql, to_sql_integer,
@@ -9,7 +8,6 @@ use recado_domain::country::Country;
 use recado_domain::ids::TenantId;
 use recado_domain::message::TokenUsage;
 use recado_domain::usage::UsageSum;
-use recado_ports::ports::PortResult;
 use rusqlite::{Connection, Row, params};
 
 /// Adds a sum to the stored one of the same tenant, day, agent, model and country.
@@ -92,24 +90,18 @@ pub(super) fn parse_usage_sum(tenant: &TenantId, row: &Row<'_>) -> DbResult<Usag
     })
 }
 
-impl Embedded {
-    /// Lists the sums of a tenant's days, both included.
-    pub(super) async fn list_usage_sums(
-        &self,
-        tenant: &TenantId,
-        from: Date,
-        to: Date,
-    ) -> PortResult<Vec<UsageSum>> {
-        let (tenant, now) = (tenant.clone(), self.current_time());
-        self.run_read("list_usage", move |db| {
-            let sql = format!(
-                "SELECT {SUM_COLUMNS} FROM usage WHERE tenant = ?1 AND day BETWEEN ?2 AND ?3 AND expires > ?4
-                    ORDER BY day, agent, model, country"
-            );
-            let (from, to) = (from.to_string(), to.to_string());
-            let values = params![tenant.as_str(), from, to, now.as_millisecond()];
-            query_rows(db, &sql, values, |row| parse_usage_sum(&tenant, row))
-        })
-        .await
-    }
+/// Returns the sums of a tenant's days, the first and the last included, that have not expired at `now`.
+pub(super) fn select_usage_sums(
+    db: &Connection,
+    tenant: &TenantId,
+    (from, to): (Date, Date),
+    now: Timestamp,
+) -> DbResult<Vec<UsageSum>> {
+    let sql = format!(
+        "SELECT {SUM_COLUMNS} FROM usage WHERE tenant = ?1 AND day BETWEEN ?2 AND ?3 AND expires > ?4
+            ORDER BY day, agent, model, country"
+    );
+    let (from, to) = (from.to_string(), to.to_string());
+    let values = params![tenant.as_str(), from, to, now.as_millisecond()];
+    query_rows(db, &sql, values, |row| parse_usage_sum(tenant, row))
 }
