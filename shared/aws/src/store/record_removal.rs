@@ -21,10 +21,19 @@ use recado_domain::message::Message;
 use recado_ports::ports::{
     DeletedPart, EventOwners, PortError, PortResult, RecordRemoval, System, WriteOutcome,
 };
-use std::collections::BTreeSet;
 
 /// The number of FIFO groups whose events one query finds. A condition has 100 values at most.
 const GROUPS_AT_ONCE: usize = 50;
+
+/// Returns the condition that an event is of one of `groups`.
+fn events_of_groups(groups: &[&String]) -> Expression {
+    let names: Vec<String> = (0..groups.len()).map(|number| format!(":g{number}")).collect();
+    let theirs = Expression::new(format!("#job.#group IN ({})", names.join(", ")));
+    let values = names.iter().zip(groups);
+    values.fold(theirs, |theirs, (name, group)| {
+        theirs.with_text(name, group.as_str())
+    })
+}
 
 /// Returns the actions that write a conversation and delete messages of it.
 fn message_deletions(
@@ -81,39 +90,6 @@ impl<A: System> DynamoStore<A> {
         Ok(records)
     }
 
-    async fn list_events_of_groups(&self, groups: &BTreeSet<String>) -> PortResult<Vec<EventRecord>> {
-        const WHAT: &str = "listing pending events";
-        let groups: Vec<&String> = groups.iter().collect();
-        let mut found = Vec::new();
-        for some in groups.chunks(GROUPS_AT_ONCE) {
-            let names: Vec<String> = (0..some.len()).map(|number| format!(":g{number}")).collect();
-            let theirs = Expression::new(format!("#job.#group IN ({})", names.join(", ")));
-            let values = names.iter().zip(some);
-            let theirs = values.fold(theirs, |theirs, (name, group)| {
-                theirs.with_text(name, group.as_str())
-            });
-            found.extend(self.read_pending_events(WHAT, &theirs).await?);
-        }
-        Ok(found)
-    }
-
-    async fn list_events_of_instances(
-        &self,
-        instances: &[Instance],
-        limit: usize,
-    ) -> PortResult<Vec<EventRecord>> {
-        const WHAT: &str = "listing pending events";
-        let mut found = Vec::new();
-        for some in instances.chunks(INSTANCES_AT_ONCE) {
-            let theirs = events_of_instances(some);
-            if found.len() < limit && !theirs.text.is_empty() {
-                found.extend(self.read_pending_events(WHAT, &theirs).await?);
-            }
-        }
-        found.truncate(limit);
-        Ok(found)
-    }
-
     pub(super) async fn delete_any(&self, what: &'static str, key: TableKey) -> PortResult<()> {
         let exists = Expression::new("attribute_exists(#pk)");
         let _absent = self.table.delete_record(what, key, exists).await?;
@@ -157,10 +133,26 @@ impl<A: System> RecordRemoval for DynamoStore<A> {
     }
 
     async fn list_pending_events(&self, owners: EventOwners<'_>) -> PortResult<Vec<EventRecord>> {
+        const WHAT: &str = "listing pending events";
+        let mut found = Vec::new();
         match owners {
-            EventOwners::Groups(groups) => self.list_events_of_groups(groups).await,
-            EventOwners::Instances(instances, limit) => self.list_events_of_instances(instances, limit).await,
+            EventOwners::Groups(groups) => {
+                let groups: Vec<&String> = groups.iter().collect();
+                for some in groups.chunks(GROUPS_AT_ONCE) {
+                    found.extend(self.read_pending_events(WHAT, &events_of_groups(some)).await?);
+                }
+            }
+            EventOwners::Instances(instances, limit) => {
+                for some in instances.chunks(INSTANCES_AT_ONCE) {
+                    let theirs = events_of_instances(some);
+                    if found.len() < limit && !theirs.text.is_empty() {
+                        found.extend(self.read_pending_events(WHAT, &theirs).await?);
+                    }
+                }
+                found.truncate(limit);
+            }
         }
+        Ok(found)
     }
 
     /// Nothing is left to do: the table has no files of ours.

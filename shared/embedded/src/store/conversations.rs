@@ -43,11 +43,6 @@ fn select_conversation(db: &Connection, id: &ConversationId) -> DbResult<Option<
     )
 }
 
-fn select_latest(db: &Connection, thread: &ThreadId) -> DbResult<Option<Conversation>> {
-    let sql = "SELECT body FROM conversations WHERE thread = ?1 ORDER BY number DESC LIMIT 1";
-    query_one(db, sql, [thread.as_str()])
-}
-
 /// Returns whether the conversation is as it was drafted.
 fn is_as_drafted(db: &Connection, guard: &EffectGuard) -> DbResult<bool> {
     let found = select_conversation(db, &guard.conversation)?;
@@ -83,20 +78,6 @@ fn select_with_history(
     messages.retain(|message| message.ordinal >= conversation.kept.kept_from);
     messages.reverse();
     Ok(Some((conversation, messages)))
-}
-
-fn select_messages_after(
-    db: &Connection,
-    id: &ConversationId,
-    after: Ordinal,
-    most: usize,
-) -> DbResult<Vec<Message>> {
-    let sql = "SELECT body FROM messages WHERE conversation = ?1 AND ordinal > ?2 ORDER BY ordinal LIMIT ?3";
-    query_all(
-        db,
-        sql,
-        params![id.to_string(), to_sql_integer(after.0), to_sql_limit(most)],
-    )
 }
 
 fn select_message_page(db: &Connection, id: &ConversationId, page: &PageRequest) -> DbResult<Page<Message>> {
@@ -178,8 +159,9 @@ impl CommitRows {
 #[async_trait]
 impl Conversations for Embedded {
     async fn find_latest_conversation(&self, thread: &ThreadId) -> PortResult<Option<Conversation>> {
+        let sql = "SELECT body FROM conversations WHERE thread = ?1 ORDER BY number DESC LIMIT 1";
         let thread = thread.clone();
-        self.run_lookup("latest", move |db| select_latest(db, &thread))
+        self.run_lookup("latest", move |db| query_one(db, sql, [thread.as_str()]))
             .await
     }
 
@@ -205,9 +187,11 @@ impl Conversations for Embedded {
         after: Ordinal,
         limit: usize,
     ) -> PortResult<Vec<Message>> {
-        let id = id.clone();
+        let sql =
+            "SELECT body FROM messages WHERE conversation = ?1 AND ordinal > ?2 ORDER BY ordinal LIMIT ?3";
+        let (id, after, limit) = (id.to_string(), to_sql_integer(after.0), to_sql_limit(limit));
         self.run_lookup("messages_after", move |db| {
-            select_messages_after(db, &id, after, limit)
+            query_all(db, sql, params![id, after, limit])
         })
         .await
     }

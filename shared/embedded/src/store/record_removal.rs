@@ -11,7 +11,7 @@ use recado_domain::conversation::Conversation;
 use recado_domain::event::EventRecord;
 use recado_domain::ids::{ConversationId, Ordinal, TenantId};
 use recado_ports::ports::{DeletedPart, EventOwners, PortResult, RecordRemoval, WriteOutcome};
-use rusqlite::{Connection, params};
+use rusqlite::{Connection, Row, params};
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Duration;
@@ -19,20 +19,6 @@ use std::time::Duration;
 /// The number of times that the log is truncated again while somebody reads, and the wait in between.
 const TRUNCATIONS_MAX: usize = 50;
 const TRUNCATION_WAIT: Duration = Duration::from_millis(100);
-
-fn select_kept_since(
-    db: &Connection,
-    tenant: &TenantId,
-    before: Timestamp,
-    limit: usize,
-) -> DbResult<Vec<ConversationId>> {
-    let sql = "SELECT id FROM conversations WHERE tenant = ?1 AND kept_since <= ?2 ORDER BY kept_since, id LIMIT ?3";
-    let values = params![tenant.as_str(), before.as_millisecond(), to_sql_limit(limit)];
-    query_rows(db, sql, values, |row| {
-        let id: String = row.get(0)?;
-        ConversationId::parse(&id).map_err(|_| DbError::Argument("a conversation's id is unreadable"))
-    })
-}
 
 fn delete_message_rows(
     db: &Connection,
@@ -101,9 +87,14 @@ impl RecordRemoval for Embedded {
         before: Timestamp,
         limit: usize,
     ) -> PortResult<Vec<ConversationId>> {
-        let tenant = tenant.clone();
+        let sql = "SELECT id FROM conversations WHERE tenant = ?1 AND kept_since <= ?2 ORDER BY kept_since, id LIMIT ?3";
+        let parse = |row: &Row<'_>| {
+            let id: String = row.get(0)?;
+            ConversationId::parse(&id).map_err(|_| DbError::Argument("a conversation's id is unreadable"))
+        };
+        let (tenant, before, limit) = (tenant.clone(), before.as_millisecond(), to_sql_limit(limit));
         self.run_read("kept_since", move |db| {
-            select_kept_since(db, &tenant, before, limit)
+            query_rows(db, sql, params![tenant.as_str(), before, limit], parse)
         })
         .await
     }
