@@ -203,102 +203,88 @@ pub(crate) fn run_sql(db: &Connection, sql: &str, params: impl Params) -> DbResu
     execute_sql(db, sql, params).map(drop)
 }
 
-/// Returns a page of the records that a query finds. It selects a time, an id and a record of each row, and limits their number by
-/// its last value. The time and the id of the last row that was looked at are the cursor.
-pub(crate) fn query_page<T: DeserializeOwned>(
-    db: &Connection,
-    sql: &str,
-    mut values: Vec<Value>,
-    limit: usize,
-) -> DbResult<Page<T>> {
-    // One row more than wanted shows whether there is another page.
-    values.push(to_sql_limit(limit.saturating_add(1)).into());
-    let mut statement = db.prepare_cached(sql)?;
-    let mut rows = statement.query(params_from_iter(values))?;
-    let (mut items, mut next_cursor, mut last) = (Vec::new(), None, None);
-    while let Some(row) = rows.next()? {
-        if items.len() == limit {
-            next_cursor = last;
-            break;
-        }
-        items.extend(keep_readable(name_table(sql), decode_column(row, 2))?);
-        last = Some(format!("{}.{}", row.get::<_, i64>(0)?, row.get::<_, String>(1)?));
-    }
-    Ok(Page { items, next_cursor })
-}
-
-/// Parses a cursor of [`query_page`].
-pub(crate) fn parse_cursor(cursor: &str) -> DbResult<(i64, &str)> {
-    let (at, id) = cursor.split_once('.').ok_or(DbError::Cursor)?;
-    Ok((at.parse().map_err(|_| DbError::Cursor)?, id))
-}
-
-/// A list of records, the newest first, filtered by columns. Its cursor is the time and the id of the last record
-/// shown.
-pub(crate) struct NewestFirstQuery {
+/// A list of records, filtered by columns and read page by page. Its cursor is the time and the id of the last row that was looked
+/// at.
+pub(crate) struct PagedQuery {
     table: &'static str,
     time: &'static str,
-    conditions: Vec<String>,
+    order: &'static str,
+    conditions: String,
     values: Vec<Value>,
-    most: usize,
+    limit: usize,
 }
 
-impl NewestFirstQuery {
-    /// Starts a list of the rows of `table`, sorted by the column `time` and then by `id`.
-    pub(crate) fn for_table(table: &'static str, time: &'static str, page: &PageRequest) -> DbResult<Self> {
-        let mut list = Self {
+impl PagedQuery {
+    /// Starts a list of the rows of `table` that have a `time`, the newest first, and of one time sorted by `id`.
+    pub(crate) fn newest_first(
+        table: &'static str,
+        time: &'static str,
+        page: &PageRequest,
+    ) -> DbResult<Self> {
+        Self::begin(table, time, page, ("<", "DESC"))
+    }
+
+    /// Starts a list of the rows of `table` that have a `time`, the oldest first, and of one time sorted by `id`.
+    pub(crate) fn oldest_first(
+        table: &'static str,
+        time: &'static str,
+        page: &PageRequest,
+    ) -> DbResult<Self> {
+        Self::begin(table, time, page, (">", "ASC"))
+    }
+
+    fn begin(
+        table: &'static str,
+        time: &'static str,
+        page: &PageRequest,
+        (behind, order): (&str, &'static str),
+    ) -> DbResult<Self> {
+        let (mut conditions, mut values) = (format!("{time} IS NOT NULL"), Vec::new());
+        if let Some(cursor) = &page.cursor {
+            let (at, id) = cursor.split_once('.').ok_or(DbError::Cursor)?;
+            let at: i64 = at.parse().map_err(|_| DbError::Cursor)?;
+            conditions = format!("{conditions} AND ({time}, id) {behind} (?, ?)");
+            values.extend([at.into(), id.to_owned().into()]);
+        }
+        Ok(Self {
             table,
             time,
-            conditions: Vec::new(),
-            values: Vec::new(),
-            most: page.limit.min(10_000),
-        };
-        if let Some(cursor) = &page.cursor {
-            let (at, id) = parse_cursor(cursor)?;
-            list.conditions.push(format!("({time}, id) < (?, ?)"));
-            list.values.extend([at.into(), id.to_owned().into()]);
-        }
-        Ok(list)
+            order,
+            conditions,
+            values,
+            limit: page.limit.min(10_000),
+        })
     }
 
-    /// Keeps only rows whose `column` is `value`. Without a value nothing is filtered.
-    pub(crate) fn where_equal(mut self, column: &'static str, value: Option<&str>) -> Self {
+    /// Keeps only rows that meet `condition`, which has one value. Without a value nothing is filtered.
+    pub(crate) fn filter(mut self, condition: &str, value: Option<&str>) -> Self {
         if let Some(value) = value {
-            self.conditions.push(format!("{column} = ?"));
-            self.values.push(value.to_owned().into());
-        }
-        self
-    }
-
-    /// Keeps only rows whose `column` is not `value`. Without a value nothing is filtered.
-    pub(crate) fn where_not_equal(mut self, column: &'static str, value: Option<&str>) -> Self {
-        if let Some(value) = value {
-            self.conditions.push(format!("{column} <> ?"));
-            self.values.push(value.to_owned().into());
-        }
-        self
-    }
-
-    /// Keeps only rows whose id the query `ids` finds by `value`. Without a value nothing is filtered.
-    pub(crate) fn where_id_in(mut self, ids: &'static str, value: Option<&str>) -> Self {
-        if let Some(value) = value {
-            self.conditions.push(format!("id IN ({ids})"));
+            self.conditions.extend([" AND ", condition]);
             self.values.push(value.to_owned().into());
         }
         self
     }
 
     /// Runs the query and returns the page of the records in the column `body`.
-    pub(crate) fn fetch_page<T: DeserializeOwned>(self, db: &Connection) -> DbResult<Page<T>> {
-        let (table, time) = (self.table, self.time);
-        let conditions = if self.conditions.is_empty() {
-            "1".to_owned()
-        } else {
-            self.conditions.join(" AND ")
-        };
+    pub(crate) fn fetch_page<T: DeserializeOwned>(mut self, db: &Connection) -> DbResult<Page<T>> {
+        let (table, time, order) = (self.table, self.time, self.order);
+        let conditions = &self.conditions;
         let sql = format!(
-            "SELECT {time}, id, body FROM {table} WHERE {conditions} ORDER BY {time} DESC, id DESC LIMIT ?"
+            "SELECT {time}, id, body FROM {table} WHERE {conditions} ORDER BY {time} {order}, id {order} LIMIT ?"
         );
-        query_page(db, &sql, self.values, self.most)
+        // One row more than wanted shows whether there is another page.
+        self.values.push(to_sql_limit(self.limit + 1).into());
+        let mut statement = db.prepare_cached(&sql)?;
+        let mut rows = statement.query(params_from_iter(self.values))?;
+        let (mut items, mut next_cursor, mut last) = (Vec::new(), None, None);
+        while let Some(row) = rows.next()? {
+            if items.len() == self.limit {
+                next_cursor = last;
+                break;
+            }
+            items.extend(keep_readable(table, decode_column(row, 2))?);
+            last = Some(format!("{}.{}", row.get::<_, i64>(0)?, row.get::<_, String>(1)?));
+        }
+        Ok(Page { items, next_cursor })
     }
 }

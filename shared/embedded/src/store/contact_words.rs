@@ -6,10 +6,10 @@ use recado_domain::conversation::Conversation;
 use recado_domain::ids::{ConversationId, TenantId};
 use rusqlite::{Connection, params};
 
-/// The query for the ids of the conversations whose contact matches, the newest 2,000.
-pub(super) const IDS_BY_CONTACT: &str =
-    "SELECT id FROM conversations WHERE seq IN (SELECT rowid FROM contact_words
-    WHERE contact_words MATCH ? ORDER BY rowid DESC LIMIT 2000)";
+/// The condition that a conversation is one of the newest 2,000 whose contact matches.
+pub(super) const CONTACT_MATCHES: &str =
+    "id IN (SELECT id FROM conversations WHERE seq IN (SELECT rowid FROM contact_words
+    WHERE contact_words MATCH ? ORDER BY rowid DESC LIMIT 2000))";
 
 /// The lengths of the ends of a number that find it: without the country's code, without that of the area, and the last four digits.
 const NUMBER_ENDS: [usize; 5] = [11, 10, 9, 8, 4];

@@ -25,8 +25,8 @@ pub(super) fn status_name(status: ConversationStatus) -> &'static str {
     }
 }
 
-/// The query for the ids of the conversations that have a label.
-pub(super) const IDS_BY_LABEL: &str = "SELECT conversation FROM conversation_labels WHERE label = ?";
+/// The condition that a conversation has a label.
+pub(super) const HAS_LABEL: &str = "id IN (SELECT conversation FROM conversation_labels WHERE label = ?)";
 
 /// The status column of a conversation that is in no list.
 pub(super) const UNLISTED: &str = "unlisted";

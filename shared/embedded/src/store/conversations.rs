@@ -1,14 +1,14 @@
-use super::contact_words::IDS_BY_CONTACT;
-use super::conversation_row::{ConversationRow, IDS_BY_LABEL, UNLISTED, mode_name, status_name};
-use super::message_words::{IDS_BY_WORDS, select_covered_time, write_match_query};
+use super::contact_words::CONTACT_MATCHES;
+use super::conversation_row::{ConversationRow, HAS_LABEL, UNLISTED, mode_name, status_name};
+use super::message_words::{WORDS_MATCH, select_covered_time, write_match_query};
 use super::messages::{MessageRow, select_message};
 use super::table::{find_refused, make_writes, write_items};
 use super::usage::add_usage_to_sum;
 use crate::Embedded;
 use crate::db_error::{DbError, DbResult};
 use crate::sql_records::{
-    FoundRecords, NewestFirstQuery, count_from_sql, make_page, query_all, query_first, query_found,
-    query_one, to_sql_integer, to_sql_limit,
+    FoundRecords, PagedQuery, count_from_sql, make_page, query_all, query_first, query_found, query_one,
+    to_sql_integer, to_sql_limit,
 };
 use async_trait::async_trait;
 use jiff::Timestamp;
@@ -260,16 +260,16 @@ impl Conversations for Embedded {
         let work = move |db: &Connection| {
             // Read first: what is indexed meanwhile is not promised.
             let searched_until = is_search.then(|| select_covered_time(db, now)).transpose()?;
-            let found: Page<Conversation> = NewestFirstQuery::for_table("conversations", "last_at", &page)?
-                .where_equal("tenant", filter.tenant.as_ref().map(TenantId::as_str))
-                .where_equal("instance", filter.instance.as_ref().map(InstanceId::as_str))
-                .where_equal("mode", filter.mode.map(mode_name))
-                .where_equal("status", filter.status.map(status_name))
-                .where_equal("status", unlisted)
-                .where_not_equal("status", seen)
-                .where_id_in(IDS_BY_LABEL, filter.label.as_ref().map(ConversationLabel::as_str))
-                .where_id_in(IDS_BY_WORDS, by_text.as_deref())
-                .where_id_in(IDS_BY_CONTACT, by_contact.as_deref())
+            let found: Page<Conversation> = PagedQuery::newest_first("conversations", "last_at", &page)?
+                .filter("tenant = ?", filter.tenant.as_ref().map(TenantId::as_str))
+                .filter("instance = ?", filter.instance.as_ref().map(InstanceId::as_str))
+                .filter("mode = ?", filter.mode.map(mode_name))
+                .filter("status = ?", filter.status.map(status_name))
+                .filter("status = ?", unlisted)
+                .filter("status <> ?", seen)
+                .filter(HAS_LABEL, filter.label.as_ref().map(ConversationLabel::as_str))
+                .filter(WORDS_MATCH, by_text.as_deref())
+                .filter(CONTACT_MATCHES, by_contact.as_deref())
                 .fetch_page(db)?;
             Ok::<_, DbError>(ConversationPage {
                 searched_until,

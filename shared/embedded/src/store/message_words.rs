@@ -24,10 +24,10 @@ const BEGINNING_MIN: usize = 3;
 /// The name under which the installation keeps the `seq` up to which messages are indexed.
 const WORDS_INDEXED: &str = "words-indexed";
 
-/// The query for the ids of the conversations in which one of the newest 2,000 matching messages is.
-pub(super) const IDS_BY_WORDS: &str =
-    "SELECT conversation FROM messages WHERE seq IN (SELECT rowid FROM message_words
-    WHERE message_words MATCH ? ORDER BY rowid DESC LIMIT 2000)";
+/// The condition that one of the newest 2,000 matching messages is in a conversation.
+pub(super) const WORDS_MATCH: &str =
+    "id IN (SELECT conversation FROM messages WHERE seq IN (SELECT rowid FROM message_words
+    WHERE message_words MATCH ? ORDER BY rowid DESC LIMIT 2000))";
 
 /// Returns the text of a message that is searched: what it says, and what its recording or document says.
 pub(super) fn render_searched_text(message: &Message) -> String {

@@ -1,11 +1,11 @@
-use super::conversation_row::{IDS_BY_LABEL, mode_name};
+use super::conversation_row::{HAS_LABEL, mode_name};
 use super::instances::parse_state_row;
 use super::record_indexes::{select_overdue, select_traced};
 use super::unacknowledged;
 use super::usage::select_usage_sums;
 use crate::Embedded;
 use crate::db_error::DbResult;
-use crate::sql_records::{encode_json, keep_readable, parse_cursor, query_found, query_page, to_sql_limit};
+use crate::sql_records::{PagedQuery, encode_json, keep_readable, query_found, to_sql_limit};
 use async_trait::async_trait;
 use jiff::Timestamp;
 use jiff::civil::Date;
@@ -22,7 +22,6 @@ use recado_ports::ports::{
     Overviews, OwedAnswer, Page, PageRequest, PortError, PortResult, TroubledInstances, UnacknowledgedCounts,
     UnacknowledgedFilter, WaitingForPerson,
 };
-use rusqlite::types::Value;
 use rusqlite::{Connection, params};
 use serde::de::{DeserializeOwned, IgnoredAny};
 
@@ -110,41 +109,6 @@ fn select_troubled(db: &Connection, most: usize) -> DbResult<TroubledInstances> 
     Ok(found)
 }
 
-/// Returns a page of the conversations in which a person owes an answer, those that wait the longest first.
-fn select_waiting_page(
-    db: &Connection,
-    filter: &ConversationFilter,
-    page: &PageRequest,
-) -> DbResult<Page<Conversation>> {
-    let after = page.cursor.as_deref().map(parse_cursor).transpose()?;
-    let (since, id) = after.unwrap_or((i64::MIN, ""));
-    let mut values: Vec<Value> = vec![since.into(), id.to_owned().into()];
-    let mut sql = "SELECT person_since, id, body FROM conversations
-        WHERE person_since IS NOT NULL AND (person_since, id) > (?, ?)"
-        .to_owned();
-    let by_label = format!(" AND id IN ({IDS_BY_LABEL})");
-    let conditions = [
-        (" AND tenant = ?", filter.tenant.as_ref().map(TenantId::as_str)),
-        (
-            " AND instance = ?",
-            filter.instance.as_ref().map(InstanceId::as_str),
-        ),
-        (" AND mode = ?", filter.mode.map(mode_name)),
-        (
-            by_label.as_str(),
-            filter.label.as_ref().map(ConversationLabel::as_str),
-        ),
-    ];
-    for (condition, value) in conditions {
-        if let Some(value) = value {
-            sql.push_str(condition);
-            values.push(value.to_owned().into());
-        }
-    }
-    sql.push_str(" ORDER BY person_since, id LIMIT ?");
-    query_page(db, &sql, values, page.limit)
-}
-
 #[async_trait]
 impl Overviews for Embedded {
     async fn read_open_work(&self, of: Option<&[Instance]>, limit: usize) -> PortResult<OpenWork> {
@@ -185,7 +149,12 @@ impl Overviews for Embedded {
     ) -> PortResult<Page<Conversation>> {
         let (filter, page) = (filter.clone(), page.clone());
         self.run_read("waiting_conversations", move |db| {
-            select_waiting_page(db, &filter, &page)
+            PagedQuery::oldest_first("conversations", "person_since", &page)?
+                .filter("tenant = ?", filter.tenant.as_ref().map(TenantId::as_str))
+                .filter("instance = ?", filter.instance.as_ref().map(InstanceId::as_str))
+                .filter("mode = ?", filter.mode.map(mode_name))
+                .filter(HAS_LABEL, filter.label.as_ref().map(ConversationLabel::as_str))
+                .fetch_page(db)
         })
         .await
     }
