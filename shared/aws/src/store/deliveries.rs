@@ -182,18 +182,6 @@ impl<A: System> DynamoStore<A> {
         Ok(found.filter_map(|item| item::unexpired(item, now)).collect())
     }
 
-    /// Reads a delivery that no running transaction holds: a caller that found an attempt's note gone must find the
-    /// link that the same transaction wrote.
-    async fn get_settled_delivery(&self, what: &'static str, key: &DeliveryKey) -> PortResult<Option<Item>> {
-        let Some(found) = self.get_settled_item(what, key).await? else {
-            return Ok(None);
-        };
-        match leading_key(what, &found)? {
-            Some(key) => self.get_settled_item(what, &key).await,
-            None => Ok(Some(found)),
-        }
-    }
-
     /// Stores a status under the key that it names. Returns the key to which the record leads if it holds no statuses itself:
     /// then nothing was stored.
     async fn try_to_record_status(
@@ -328,10 +316,17 @@ impl<A: System> DynamoStore<A> {
         self.table.put_always("erasing a delivery", item).await
     }
 
-    /// Returns a delivery; `None` if it does not exist or is expired.
+    /// Returns a delivery that no running transaction holds; `None` if it does not exist or is expired. A caller that found an attempt's
+    /// note gone must find the link that the same transaction wrote.
     pub(super) async fn read_delivery(&self, key: &DeliveryKey) -> PortResult<Option<Delivery>> {
         const WHAT: &str = "reading a delivery";
-        let found = self.get_settled_delivery(WHAT, key).await?;
+        let Some(named) = self.get_settled_item(WHAT, key).await? else {
+            return Ok(None);
+        };
+        let found = match leading_key(WHAT, &named)? {
+            Some(key) => self.get_settled_item(WHAT, &key).await?,
+            None => Some(named),
+        };
         found.map(|item| parse_delivery(WHAT, &item)).transpose()
     }
 

@@ -57,34 +57,28 @@ fn publish_instance_state(
     insert_published_events(db, &derive_instance_events((id, &instance.tenant), old, new, now))
 }
 
-fn reserve_slot(db: &Connection, id: &InstanceId, rate: Rate, now: Timestamp) -> DbResult<Reservation> {
-    let mut state = select_state(db, id)?;
-    if state.connection != Link::Open {
-        return Ok(Reservation::NotOpen);
-    }
-    let slot = rate.reserve_slot(state.arrival, now);
-    state.arrival = Some(slot.arrival);
-    state.slots = state.slots.saturating_add(1);
-    state.asked_at.get_or_insert(now);
-    upsert_state(db, id, &state)?;
-    Ok(Reservation::Slot {
-        at: slot.at,
-        state: Box::new(state),
-    })
-}
-
-fn reserve_yielding_slot(
+fn reserve_slot(
     db: &Connection,
     id: &InstanceId,
     rate: Rate,
-    holds_place: bool,
+    turn: SlotTurn,
     now: Timestamp,
 ) -> DbResult<Reservation> {
     let mut state = select_state(db, id)?;
     if state.connection != Link::Open {
         return Ok(Reservation::NotOpen);
     }
-    let reserved = state.reserve_yielding(rate, holds_place, now);
+    let reserved = match turn {
+        SlotTurn::Next => {
+            let slot = rate.reserve_slot(state.arrival, now);
+            state.arrival = Some(slot.arrival);
+            state.slots = state.slots.saturating_add(1);
+            state.asked_at.get_or_insert(now);
+            YieldingSlot::Slot(slot)
+        }
+        SlotTurn::Yielding => state.reserve_yielding(rate, false, now),
+        SlotTurn::YieldingAgain => state.reserve_yielding(rate, true, now),
+    };
     upsert_state(db, id, &state)?;
     Ok(match reserved {
         YieldingSlot::Place { at, .. } => Reservation::Place(at),
@@ -176,18 +170,12 @@ impl Instances for Embedded {
         now: Timestamp,
     ) -> PortResult<Reservation> {
         let id = id.clone();
-        let holds_place = match turn {
-            SlotTurn::Next => {
-                let reserve = move |db: &Connection| reserve_slot(db, &id, rate, now);
-                return self.run_write("reserve", reserve).await;
-            }
-            SlotTurn::Yielding => false,
-            SlotTurn::YieldingAgain => true,
+        let what = match turn {
+            SlotTurn::Next => "reserve",
+            SlotTurn::Yielding | SlotTurn::YieldingAgain => "reserve_yielding",
         };
-        self.run_write("reserve_yielding", move |db| {
-            reserve_yielding_slot(db, &id, rate, holds_place, now)
-        })
-        .await
+        self.run_write(what, move |db| reserve_slot(db, &id, rate, turn, now))
+            .await
     }
 
     async fn change_instance_state(
