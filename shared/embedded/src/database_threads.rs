@@ -49,13 +49,14 @@ impl fmt::Debug for WaitingJobs {
 
 /// The queue between callers and threads. Only a thread that sleeps is woken: to wake one costs more than to hand over.
 #[derive(Debug, Default)]
-struct JobQueue {
+pub(crate) struct JobQueue {
     waiting: Mutex<WaitingJobs>,
     came: Condvar,
 }
 
 impl JobQueue {
-    fn append_waiting_job(&self, job: Box<DatabaseJob>, urgency: Urgency) {
+    /// Hands an operation to the threads, as long as they accept any.
+    pub(crate) fn submit_job(&self, job: Box<DatabaseJob>, urgency: Urgency) {
         let mut waiting = lock_unpoisoned(&self.waiting);
         if waiting.closed {
             return;
@@ -190,15 +191,15 @@ impl DatabaseThreads {
         Ok(crew)
     }
 
-    /// Returns a value that hands operations to the threads, too.
-    pub(crate) fn sender(&self) -> JobSender {
-        JobSender(Arc::clone(&self.queue))
+    /// Returns the queue by which others hand operations to the threads, too.
+    pub(crate) fn queue(&self) -> Arc<JobQueue> {
+        Arc::clone(&self.queue)
     }
 
     /// Hands an operation to the threads. After [`Self::stop_accepting`], and after all threads have panicked, the operation is
     /// dropped, and with it the channel of its result.
     pub(crate) fn submit_job(&self, job: Box<DatabaseJob>, urgency: Urgency) {
-        self.queue.append_waiting_job(job, urgency);
+        self.queue.submit_job(job, urgency);
     }
 
     /// Accepts no more operations. The threads end when they have finished what they have. Returns the threads, to be
@@ -206,17 +207,6 @@ impl DatabaseThreads {
     pub(crate) fn stop_accepting(&self) -> Vec<JoinHandle<()>> {
         self.queue.close_for_new_jobs();
         std::mem::take(&mut *lock_unpoisoned(&self.threads))
-    }
-}
-
-/// Hands operations to [`DatabaseThreads`], as long as these accept any.
-#[derive(Debug, Clone)]
-pub(crate) struct JobSender(Arc<JobQueue>);
-
-impl JobSender {
-    /// Hands an operation to the threads, as [`DatabaseThreads::submit_job`] does.
-    pub(crate) fn submit_job(&self, job: Box<DatabaseJob>, urgency: Urgency) {
-        self.0.append_waiting_job(job, urgency);
     }
 }
 

@@ -10,7 +10,7 @@ mod mover;
 
 use crate::checkpoint::Checkpoints;
 use crate::clock::Clock;
-use crate::database_threads::{DatabaseThreads, JobSender, Urgency, lock_unpoisoned};
+use crate::database_threads::{DatabaseThreads, JobQueue, Urgency, lock_unpoisoned};
 use crate::db_error::{DbError, DbResult};
 use crate::folder::{IntakeFiles, OpenError};
 use crate::job::{create_job, create_lone_job};
@@ -50,7 +50,7 @@ impl IntakeLog {
     pub(crate) fn start(
         files: IntakeFiles,
         (moved, stored): (i64, Connection),
-        records: JobSender,
+        records: Arc<JobQueue>,
         inbound: Arc<Notify>,
         clock: Clock,
     ) -> Result<Self, OpenError> {
@@ -65,7 +65,7 @@ impl IntakeLog {
         let (known, reading) = KnownEvents::read_in_background(stored)?;
         let moving = start_mover(Mover {
             log: files.reader,
-            log_writer: writer.sender(),
+            log_writer: writer.queue(),
             records,
             inbound,
             signal: Arc::clone(&signal),

@@ -221,7 +221,7 @@ fn run_in_transaction(
     }
     begin_transaction(connection, begin)?;
     for job in batch {
-        run_in_savepoint(connection, job)?;
+        run_savepoint(connection, || job.run_once(connection))?;
     }
     run_statement(connection, "COMMIT")
 }
@@ -239,32 +239,25 @@ pub(crate) fn in_savepoint<T>(
     connection: &Connection,
     work: impl FnOnce(&Connection) -> DbResult<T>,
 ) -> DbResult<T> {
-    run_statement(connection, "SAVEPOINT part")?;
-    let outcome = catch_unwind(AssertUnwindSafe(|| work(connection))).unwrap_or(Err(DbError::Panicked));
-    if outcome.is_err() && !connection.is_autocommit() {
-        run_statement(connection, "ROLLBACK TO part")?;
-    }
-    require_transaction(connection)?;
-    run_statement(connection, "RELEASE part")?;
+    let mut outcome = Err(DbError::Panicked);
+    run_savepoint(connection, || {
+        outcome = catch_unwind(AssertUnwindSafe(|| work(connection))).unwrap_or(Err(DbError::Panicked));
+        outcome.is_ok()
+    })?;
     outcome
 }
 
-/// Fails if SQLite undid the whole transaction by itself, as a full disk makes it do: then there is no savepoint to release.
-fn require_transaction(connection: &Connection) -> DbResult<()> {
+/// Runs `work`, and undoes its changes if it returns `false`. An error means that the transaction cannot go on.
+fn run_savepoint(connection: &Connection, work: impl FnOnce() -> bool) -> DbResult<()> {
+    run_statement(connection, "SAVEPOINT part")?;
+    if !work() && !connection.is_autocommit() {
+        run_statement(connection, "ROLLBACK TO part")?;
+    }
+    // SQLite may undo the whole transaction by itself, as a full disk makes it do: then there is no savepoint to release.
     if connection.is_autocommit() {
         return Err(DbError::Commit("the transaction was rolled back".to_owned()));
     }
-    Ok(())
-}
-
-/// Runs `job`, and undoes its changes if it fails. An error means that the transaction cannot go on.
-fn run_in_savepoint(connection: &Connection, job: &mut DatabaseJob) -> DbResult<()> {
-    run_statement(connection, "SAVEPOINT job")?;
-    if !job.run_once(connection) && !connection.is_autocommit() {
-        run_statement(connection, "ROLLBACK TO job")?;
-    }
-    require_transaction(connection)?;
-    run_statement(connection, "RELEASE job")
+    run_statement(connection, "RELEASE part")
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use super::incoming_event::IncomingEvent;
 use super::known_events::KnownEvents;
 use crate::clock::Clock;
-use crate::database_threads::{JobSender, Urgency, lock_unpoisoned, spawn_thread};
+use crate::database_threads::{JobQueue, Urgency, lock_unpoisoned, spawn_thread};
 use crate::db_error::DbResult;
 use crate::folder::OpenError;
 use crate::installation_values::write_value;
@@ -93,9 +93,9 @@ impl MoverSignal {
 pub(super) struct Mover {
     /// Reads the log.
     pub(super) log: Connection,
-    pub(super) log_writer: JobSender,
+    pub(super) log_writer: Arc<JobQueue>,
     /// The thread that writes the database.
-    pub(super) records: JobSender,
+    pub(super) records: Arc<JobQueue>,
     /// Notified of new messages of `inbound`.
     pub(super) inbound: Arc<Notify>,
     pub(super) signal: Arc<MoverSignal>,
