@@ -27,7 +27,6 @@ use tokio::sync::Notify;
 
 mod closing;
 mod event_log;
-mod kinds;
 mod left_out;
 mod memory_databases;
 mod opening;
@@ -203,6 +202,18 @@ impl Embedded {
     pub fn has_acknowledged(&self) -> bool {
         self.handled_message()
             .is_some_and(|handled| handled.is_acknowledged())
+    }
+
+    /// Sets the kinds of records that the table knows: tests have kinds of their own.
+    #[must_use]
+    pub fn with_kinds(self, kinds: &'static [Kind]) -> Self {
+        *lock_unpoisoned(&self.inner.kinds) = kinds;
+        self
+    }
+
+    /// Returns the kinds of records that the table knows.
+    pub(crate) fn known_kinds(&self) -> &'static [Kind] {
+        *lock_unpoisoned(&self.inner.kinds)
     }
 
     pub(crate) fn handled_message(&self) -> Option<&Arc<HandledMessage>> {

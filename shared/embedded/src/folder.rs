@@ -26,8 +26,10 @@ pub(crate) struct DataFolder {
     /// The lock on the folder, held as long as this value lives. The system releases it when the process ends, however
     /// it ends.
     lock: File,
-    payloads: PathBuf,
-    files: PathBuf,
+    /// The folder of the large bodies.
+    pub(crate) payloads: PathBuf,
+    /// The folder of the bytes of files.
+    pub(crate) files: PathBuf,
 }
 
 /// The connections of the intake log.
@@ -111,16 +113,6 @@ impl DataFolder {
             reader: open_reading(&self.intake)?,
             checkpointer: open_copying(&self.intake)?,
         })
-    }
-
-    /// Returns the folder of the large bodies.
-    pub(crate) fn payload_folder(&self) -> PathBuf {
-        self.payloads.clone()
-    }
-
-    /// Returns the folder of the bytes of files.
-    pub(crate) fn file_folder(&self) -> PathBuf {
-        self.files.clone()
     }
 
     /// Returns the lock, for the thread that works on the folder last.

@@ -103,10 +103,7 @@ impl<A: System> DynamoStore<A> {
         filter: &ConversationFilter,
         request: &PageRequest,
     ) -> PortResult<Page<Conversation>> {
-        let after = request.cursor.as_deref();
-        let after = after
-            .map(|cursor| ListPosition::parse_cursor(WHAT, cursor))
-            .transpose()?;
+        let after = ListPosition::before_page(WHAT, request)?;
         let limit = request.limit.max(1);
         let mut upto = after.as_ref().map_or(i64::MAX, ListPosition::time);
         let mut wanted = limit.saturating_add(1);

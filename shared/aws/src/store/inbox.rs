@@ -189,12 +189,8 @@ impl<A: System> DynamoStore<A> {
         expires: Timestamp,
     ) -> PortResult<bool> {
         const WHAT: &str = "settling a dead event for good";
-        let change = UpdateChange::default()
-            .set_value("state", item::encode_part(WHAT, &EventState::Applied)?)
-            .set_value("reason", item::encode_part(WHAT, &Reason::Purged)?)
-            .set_value("settled_at", number_attribute(at.as_millisecond()))
-            .set_value("ttl", number_attribute(expires.as_second()))
-            .remove_attributes(&["payload", "open_shard", "open_due"]);
+        let reason = item::encode_part(WHAT, &Reason::Purged)?;
+        let change = applied_change(WHAT, at, expires)?.set_value("reason", reason);
         let settled_at = at.as_millisecond();
         let is_this = |found: &Item| item::get_integer(found, "settled_at") == Some(settled_at);
         self.update_dead_event(WHAT, id, failed_at, &change, is_this)

@@ -35,8 +35,14 @@ impl ListPosition {
         format!("{}~{}", self.at, self.id)
     }
 
+    /// Returns the position behind which a page begins; `None` for the first page.
+    pub(super) fn before_page(what: &'static str, page: &PageRequest) -> PortResult<Option<Self>> {
+        let cursor = page.cursor.as_deref();
+        cursor.map(|cursor| Self::parse_cursor(what, cursor)).transpose()
+    }
+
     /// Parses a cursor that [`build_page`] made.
-    pub(super) fn parse_cursor(what: &'static str, cursor: &str) -> PortResult<Self> {
+    fn parse_cursor(what: &'static str, cursor: &str) -> PortResult<Self> {
         let (at, id) = cursor
             .split_once('~')
             .ok_or_else(|| PortError::invalid(what, "not a cursor"))?;
@@ -122,11 +128,7 @@ impl<A: System> DynamoStore<A> {
         request: &PageRequest,
         wanted: impl Fn(&Item) -> PortResult<Option<(ListPosition, T)>>,
     ) -> PortResult<Vec<(ListPosition, T)>> {
-        let after = request
-            .cursor
-            .as_deref()
-            .map(|cursor| ListPosition::parse_cursor(what, cursor))
-            .transpose()?;
+        let after = ListPosition::before_page(what, request)?;
         let source = ListSource::Lists(list_key);
         let upto = after.as_ref().map_or(i64::MAX, ListPosition::time);
         let limit = request.limit.max(1).saturating_add(1);

@@ -8,7 +8,7 @@ use super::overviews::{INSTANCES_AT_ONCE, events_of_instances};
 use super::record_query::RecordQuery;
 use super::records;
 use super::table::write_outcome;
-use super::tenant_records::list_parts;
+use super::tenant_records::list_partitions;
 use super::transaction::TransactionAction;
 use async_trait::async_trait;
 use futures::future::try_join_all;
@@ -167,8 +167,8 @@ impl<A: System> RecordRemoval for DynamoStore<A> {
         limit: usize,
     ) -> PortResult<usize> {
         let mut deleted = 0;
-        for part in list_parts(tenant, instances) {
-            deleted += self.delete_part(part, limit).await?;
+        for pk in list_partitions(tenant, instances) {
+            deleted += self.delete_partition(pk, limit).await?;
         }
         deleted += self.delete_event_log(tenant, limit).await?;
         deleted += self.delete_push_connections(tenant, limit).await?;

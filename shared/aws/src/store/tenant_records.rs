@@ -12,23 +12,19 @@ use recado_ports::table::{Key, Kind, Partition, RemovedContent, Table};
 /// Number of records that are deleted or changed side by side.
 const DELETIONS_AT_ONCE: usize = 16;
 
-/// A partition of the table, or those of its records whose `sk` begins with the prefix.
-type Part = (String, Option<String>);
-
-/// Lists the parts of the table that hold a tenant's records alone. The kinds of the table's port lie elsewhere.
-pub(super) fn list_parts(tenant: &TenantId, instances: &[Instance]) -> Vec<Part> {
-    let mut parts = vec![(keys::usage_partition_key(tenant), None)];
-    for instance in instances {
-        parts.push((keys::instance_pk(&instance.id), None));
-    }
-    parts
+/// Lists the partitions of the table that hold a tenant's records alone. The kinds of the table's port lie elsewhere.
+pub(super) fn list_partitions(tenant: &TenantId, instances: &[Instance]) -> Vec<String> {
+    let of_instances = instances.iter().map(|instance| keys::instance_pk(&instance.id));
+    std::iter::once(keys::usage_partition_key(tenant))
+        .chain(of_instances)
+        .collect()
 }
 
 impl<A: System> DynamoStore<A> {
-    /// Deletes the records of a part, at most `limit`. Returns how many.
-    pub(super) async fn delete_part(&self, (pk, prefix): Part, limit: usize) -> PortResult<usize> {
+    /// Deletes the records of a partition, at most `limit`. Returns how many.
+    pub(super) async fn delete_partition(&self, pk: String, limit: usize) -> PortResult<usize> {
         const WHAT: &str = "finding a tenant's records";
-        let query = RecordQuery::for_partition(pk, prefix.as_deref(), Some(limit));
+        let query = RecordQuery::for_partition(pk, None, Some(limit));
         let found = self.table.query_records(WHAT, &query).await?;
         self.delete_found(found).await
     }
@@ -79,7 +75,7 @@ impl<A: System> DynamoStore<A> {
             // What leads to records that could not be read.
             for &name in kind.leads {
                 let part = Partition::new(name, Some(tenant)).to_string();
-                changed += self.delete_part((part, None), limit).await?;
+                changed += self.delete_partition(part, limit).await?;
             }
         }
         Ok(changed)

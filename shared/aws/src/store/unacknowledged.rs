@@ -104,10 +104,7 @@ impl<A: System> DynamoStore<A> {
         now: Timestamp,
         page: &PageRequest,
     ) -> PortResult<Page<UnacknowledgedMessage>> {
-        let after = page.cursor.as_deref();
-        let after = after
-            .map(|cursor| ListPosition::parse_cursor(WHAT, cursor))
-            .transpose()?;
+        let after = ListPosition::before_page(WHAT, page)?;
         let earliest = filter.due_from.map_or(i64::MIN, Timestamp::as_millisecond);
         let from = after.as_ref().map_or(earliest, ListPosition::time);
         let now = now.as_millisecond();

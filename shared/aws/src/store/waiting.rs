@@ -33,10 +33,7 @@ impl<A: System> DynamoStore<A> {
         filter: &ConversationFilter,
         page: &PageRequest,
     ) -> PortResult<Page<Conversation>> {
-        let after = page.cursor.as_deref();
-        let after = after
-            .map(|cursor| ListPosition::parse_cursor(WHAT, cursor))
-            .transpose()?;
+        let after = ListPosition::before_page(WHAT, page)?;
         let from = after.as_ref().map_or(i64::MIN, ListPosition::time);
         let condition = Expression::of_instance(filter.instance.as_ref());
         let limit = page.limit.max(1);

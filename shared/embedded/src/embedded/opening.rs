@@ -42,8 +42,8 @@ impl Embedded {
             .map(|_| folder.open_reader())
             .collect::<Result<_, _>>()?;
         let checkpoints = Checkpoints::start_thread(folder.open_checkpointer()?)?;
-        let payloads = StoredFiles::in_folder(PAYLOAD, folder.payload_folder());
-        let files = StoredFiles::in_folder(FILE, folder.file_folder());
+        let payloads = StoredFiles::in_folder(PAYLOAD, folder.payloads.clone());
+        let files = StoredFiles::in_folder(FILE, folder.files.clone());
         let path = Some(dir.to_owned());
         let lookups = (0..LOOKUPS)
             .map(|_| folder.open_reader())

@@ -17,13 +17,6 @@ pub struct Receipt {
     pub(super) hidden_until: i64,
 }
 
-impl Receipt {
-    /// Returns whether the time with which the message was received is not over.
-    fn is_in_time(&self, now: Timestamp) -> bool {
-        now.as_millisecond() < self.hidden_until
-    }
-}
-
 /// The queue message that a worker handles.
 #[derive(Debug)]
 pub(crate) struct HandledMessage {
@@ -51,7 +44,7 @@ impl HandledMessage {
 
     /// Returns whether nobody else can receive the message yet.
     pub(super) fn is_held(&self, now: Timestamp) -> bool {
-        self.receipt.is_in_time(now)
+        now.as_millisecond() < self.receipt.hidden_until
     }
 
     /// Returns whether a transaction deleted the message.
