@@ -1,7 +1,6 @@
 //! Records on `DynamoDB`: one table with five indexes. [`keys`] lists the key of each kind of record.
 
 mod changed_record;
-mod configuration;
 mod conversation_lists;
 mod conversations;
 mod deliveries;

@@ -1,6 +1,5 @@
 //! The ports of the store, one file each: plain functions over a connection, and the port that calls them.
 
-mod configuration;
 mod contact_words;
 mod conversation_row;
 mod conversations;
@@ -25,7 +24,6 @@ mod tenant_records;
 mod unacknowledged;
 mod usage;
 
-pub(crate) use configuration::select_instance;
 pub(crate) use conversation_row::ConversationRow;
 pub(crate) use conversations::CommitRows;
 pub(crate) use dead_letters::put_newer_letter;
@@ -33,6 +31,7 @@ pub use expiry::SweepCounts;
 pub(crate) use inbox::{
     EventRow, InboundRows, RecordedEvent, StoredEventState, cut_out_job, record_given_up, select_event_state,
 };
+pub(crate) use instances::select_instance;
 pub use message_words::INDEX_BATCH;
 pub(crate) use messages::MessageRow;
 pub(crate) use outbox::Settlement;

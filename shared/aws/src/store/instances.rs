@@ -5,6 +5,7 @@ use super::expression::{Expression, UpdateChange};
 use super::item::{self, Item, number_attribute, text_attribute};
 use super::keys::{self, TableKey};
 use super::parking::parking_change;
+use crate::cache::CacheLookup;
 use async_trait::async_trait;
 use aws_sdk_dynamodb::types::AttributeValue;
 use jiff::Timestamp;
@@ -13,6 +14,7 @@ use recado_domain::ids::InstanceId;
 use recado_domain::instance::{ChangedInstance, InstanceChange, InstanceState, ParkedConversation};
 use recado_domain::rate::Rate;
 use recado_ports::ports::{InstanceName, Instances, PortError, PortResult, Reservation, SlotTurn, System};
+use recado_ports::records::configuration::join_instance_config;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -113,7 +115,13 @@ impl<A: System> DynamoStore<A> {
 #[async_trait]
 impl<A: System> Instances for DynamoStore<A> {
     async fn read_instance_config(&self, name: InstanceName) -> PortResult<Option<Arc<InstanceConfig>>> {
-        self.read_kept_config(name).await
+        if let CacheLookup::Hit(known) = self.configs.get(&name, self.table.system.now()) {
+            return Ok(known);
+        }
+        let found = join_instance_config(self, &name).await?.map(Arc::new);
+        self.configs
+            .insert_entry(name, found.clone(), self.table.system.now());
+        Ok(found)
     }
 
     async fn read_instance_state(&self, id: &InstanceId) -> PortResult<InstanceState> {

@@ -225,7 +225,7 @@ impl<A: System> MovableRecords for DynamoStore<A> {
             .buffer_unordered(AT_ONCE)
             .try_collect::<()>()
             .await?;
-        self.forget_configuration();
+        self.configs.clear();
         Ok(())
     }
 

@@ -61,7 +61,7 @@ impl<A: System> Table for DynamoStore<A> {
         // After an error, too: the items may have been written.
         self.forget_table_items(writes);
         if Kind::touches_configuration(self.kinds, writes) {
-            self.forget_configuration();
+            self.configs.clear();
         }
         let puts = writes.iter().filter(|write| matches!(write, Write::Put(..)));
         Ok(written?.map(|()| vec![version; puts.count()]))

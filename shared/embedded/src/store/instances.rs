@@ -1,5 +1,5 @@
-use super::configuration::select_instance;
 use super::published_events::insert_published_events;
+use super::table::select_item;
 use crate::Embedded;
 use crate::db_error::{DbError, DbResult};
 use crate::sql_records::{
@@ -7,7 +7,7 @@ use crate::sql_records::{
 };
 use async_trait::async_trait;
 use jiff::Timestamp;
-use recado_domain::config::InstanceConfig;
+use recado_domain::config::{Instance, InstanceConfig};
 use recado_domain::ids::InstanceId;
 use recado_domain::instance::{
     ChangedInstance, ConnectionStatus as Link, InstanceChange, InstanceState, ParkedConversation,
@@ -15,9 +15,19 @@ use recado_domain::instance::{
 use recado_domain::published_event::derive_instance_events;
 use recado_domain::rate::{Rate, YieldingSlot};
 use recado_ports::ports::{InstanceName, Instances, PortResult, Reservation, SlotTurn};
+use recado_ports::records::configuration::join_instance_config;
+use recado_ports::table::Record;
+use recado_ports::unreadable_record::keep_readable;
 use rusqlite::{Connection, Row, params};
 use std::collections::HashMap;
 use std::sync::Arc;
+
+/// Returns the entry of an instance; `None` also if it cannot be read.
+pub(crate) fn select_instance(db: &Connection, name: &InstanceName) -> DbResult<Option<Instance>> {
+    // An entry does not expire, so any time will do.
+    let found = select_item(db, &name.build_key(), Timestamp::UNIX_EPOCH)?;
+    Ok(found.and_then(|item| keep_readable(Instance::from_body(&item.body))))
+}
 
 /// Returns the state of an instance. One that cannot be read counts as none: the next change writes it anew.
 fn select_state(db: &Connection, id: &InstanceId) -> DbResult<InstanceState> {
@@ -136,7 +146,16 @@ fn delete_parked(db: &Connection, parked: &ParkedConversation) -> DbResult<bool>
 #[async_trait]
 impl Instances for Embedded {
     async fn read_instance_config(&self, name: InstanceName) -> PortResult<Option<Arc<InstanceConfig>>> {
-        self.read_kept_config(name).await
+        let cache = &self.inner.configs;
+        let changes = match cache.find_kept_config(&name) {
+            Ok(config) => return Ok(Some(config)),
+            Err(changes) => changes,
+        };
+        let found = join_instance_config(self, &name).await?.map(Arc::new);
+        if let Some(config) = &found {
+            cache.keep_read_config(changes, name, Arc::clone(config));
+        }
+        Ok(found)
     }
 
     async fn read_instance_state(&self, id: &InstanceId) -> PortResult<InstanceState> {
