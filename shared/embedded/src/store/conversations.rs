@@ -1,5 +1,6 @@
 use super::contact_words::CONTACT_MATCHES;
 use super::conversation_row::{ConversationRow, HAS_LABEL, UNLISTED, mode_name, status_name};
+use super::identity::{IDENTITY_KEY, select_identity_key};
 use super::message_words::{WORDS_MATCH, select_covered_time, write_match_query};
 use super::messages::{MessageRow, select_message};
 use super::table::{find_refused, make_writes, write_items};
@@ -8,7 +9,7 @@ use crate::Embedded;
 use crate::db_error::{DbError, DbResult};
 use crate::sql_records::{
     FoundRecords, PagedQuery, count_from_sql, make_page, query_all, query_first, query_found, query_one,
-    to_sql_integer, to_sql_limit,
+    run_sql, to_sql_integer, to_sql_limit,
 };
 use async_trait::async_trait;
 use jiff::Timestamp;
@@ -304,6 +305,20 @@ impl Conversations for Embedded {
     }
 
     async fn keep_identity_key(&self, make: &(dyn Fn() -> IdentityKey + Sync)) -> PortResult<IdentityKey> {
-        self.find_or_store_identity_key(make).await
+        let identity = &self.inner.identity;
+        if let Some(known) = identity.get() {
+            return Ok(known.clone());
+        }
+        if let Some(found) = self.run_lookup("identity_key", select_identity_key).await? {
+            return Ok(identity.get_or_init(|| found).clone());
+        }
+        let new = make();
+        let sql = "INSERT INTO installation (name, value) VALUES (?1, ?2) ON CONFLICT (name) DO NOTHING";
+        let key = self.run_write("keep_identity_key", move |db| {
+            run_sql(db, sql, params![IDENTITY_KEY, new.to_hex()])?;
+            Ok(select_identity_key(db)?.unwrap_or_else(|| new.clone()))
+        });
+        let key = key.await?;
+        Ok(identity.get_or_init(|| key).clone())
     }
 }
