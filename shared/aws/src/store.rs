@@ -26,7 +26,6 @@ mod records;
 mod request_attempts;
 mod stream_record;
 mod table;
-mod table_actions;
 mod table_port;
 mod tenant_records;
 mod transaction;

@@ -8,7 +8,7 @@ use super::item::{Item, get_integer, get_string, keep_readable, number_attribute
 use super::keys::{self, TableKey};
 use super::lists::ListSource;
 use super::record_query::RecordQuery;
-use super::transaction::TransactionAction;
+use super::transaction::{FailedConditions, TransactionAction};
 use crate::cache::CacheLookup;
 use crate::error::port_error;
 use async_trait::async_trait;
@@ -126,6 +126,21 @@ impl<A: System> Table for DynamoStore<A> {
 }
 
 impl<A: System> DynamoStore<A> {
+    /// Returns the actions that make these writes, in their order. What is kept in memory of their items must be
+    /// [forgotten](Self::forget_table_items) afterwards.
+    pub(super) fn build_table_actions(&self, writes: &[Write]) -> Vec<TransactionAction> {
+        let (version, now) = (Version(self.table.system.random_u64()), self.table.system.now());
+        let actions = writes.iter().map(|write| to_action(write, version, now));
+        actions.collect()
+    }
+
+    /// Forgets what is kept in memory of the items of these writes.
+    pub(super) fn forget_table_items(&self, writes: &[Write]) {
+        for write in writes {
+            self.items.remove_key(&TableKey::for_table_item(write.key()));
+        }
+    }
+
     async fn write_single(&self, write: &Write, version: Version) -> PortResult<Result<(), Refusal>> {
         let key = write.key();
         let (what, place) = (key.partition.name, TableKey::for_table_item(key));
@@ -163,9 +178,14 @@ impl<A: System> DynamoStore<A> {
         if is_own {
             return Ok(Ok(()));
         }
-        let refused = (0..writes.len()).filter(|place| failed.for_action(*place).is_some());
-        Ok(Err(Refusal(refused.collect())))
+        Ok(Err(Refusal(list_refused_writes(&failed, 0, writes.len()))))
     }
+}
+
+/// Returns the places of those of `count` writes whose conditions did not hold. Their actions began at `first` of a transaction.
+pub(super) fn list_refused_writes(failed: &FailedConditions, first: usize, count: usize) -> Vec<usize> {
+    let is_refused = |place: &usize| failed.for_action(first + place).is_some();
+    (0..count).filter(is_refused).collect()
 }
 
 /// Returns the condition of a request; `None` if nothing is required. What has expired is absent.
