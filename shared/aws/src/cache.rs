@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use recado_domain::millis::add_millis;
 use std::collections::HashMap;
 use std::hash::Hash;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// The number of entries at most, more than any function needs at a time. When it is reached, the expired entries are
@@ -45,9 +45,13 @@ impl<K: Eq + Hash, V: Clone> Cache<K, V> {
         }
     }
 
+    fn lock_entries(&self) -> MutexGuard<'_, HashMap<K, CacheEntry<V>>> {
+        self.entries.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Returns the entry of `key` at `now`.
     pub(crate) fn get(&self, key: &K, now: Timestamp) -> CacheLookup<V> {
-        let entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+        let entries = self.lock_entries();
         match entries.get(key).filter(|entry| now < entry.until) {
             Some(entry) => CacheLookup::Hit(entry.value.clone()),
             None => CacheLookup::Miss,
@@ -61,7 +65,7 @@ impl<K: Eq + Hash, V: Clone> Cache<K, V> {
             return;
         }
         let until = add_millis(now, i64::try_from(kept.as_millis()).unwrap_or(i64::MAX));
-        let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut entries = self.lock_entries();
         if entries.len() >= ENTRIES_MAX {
             entries.retain(|_, entry| now < entry.until);
             if entries.len() >= ENTRIES_MAX {
@@ -73,18 +77,12 @@ impl<K: Eq + Hash, V: Clone> Cache<K, V> {
 
     /// Removes the entry of one key.
     pub(crate) fn remove_key(&self, key: &K) {
-        self.entries
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .remove(key);
+        self.lock_entries().remove(key);
     }
 
     /// Removes all entries.
     pub(crate) fn clear(&self) {
-        self.entries
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clear();
+        self.lock_entries().clear();
     }
 }
 

@@ -14,31 +14,30 @@ use recado_domain::event::EventRecord;
 use recado_domain::instance::{InFlightSend, InstanceState, ParkedConversation};
 use recado_domain::message::Message;
 use recado_ports::ports::PortResult;
-use rusqlite::types::FromSql;
 use rusqlite::{Connection, params};
 use serde::de::DeserializeOwned;
 use std::time::Duration;
 
-/// Changes the records that `sql` selects (key and body). `change` changes a record and returns whether `put` must store it. Returns
+/// Changes the records that `sql` selects (`rowid` and body). `change` changes a record and returns whether `put` must store it. Returns
 /// how many were stored. A record that cannot be read is logged and left unchanged.
-pub(crate) fn update_records<K: FromSql, T: DeserializeOwned>(
+pub(crate) fn update_records<T: DeserializeOwned>(
     db: &Connection,
     sql: &str,
     mut change: impl FnMut(&mut T) -> bool,
-    put: impl Fn(&K, &T) -> DbResult<()>,
+    put: impl Fn(i64, &T) -> DbResult<()>,
 ) -> DbResult<usize> {
     let mut statement = db.prepare_cached(sql)?;
     let mut rows = statement.query([])?;
-    let mut found: Vec<(K, T)> = Vec::new();
+    let mut found: Vec<(i64, T)> = Vec::new();
     while let Some(row) = rows.next()? {
         if let Some(record) = keep_readable(name_table(sql), decode_column(row, 1))? {
             found.push((row.get(0)?, record));
         }
     }
     let mut count = 0;
-    for (key, mut record) in found {
+    for (row, mut record) in found {
         if change(&mut record) {
-            put(&key, &record)?;
+            put(row, &record)?;
             count += 1;
         }
     }
@@ -88,7 +87,7 @@ const CONVERSATION_TIMES: [&str; 11] = [
 ];
 
 pub(crate) fn reset_conversations(db: &Connection, back: ClockRollback) -> DbResult<usize> {
-    let put = |_: &i64, conversation: &Conversation| {
+    let put = |_: i64, conversation: &Conversation| {
         ConversationRow::from_conversation(conversation)?.write_row(db, back.now)
     };
     let now = back.now.as_millisecond();
@@ -105,7 +104,7 @@ pub(crate) fn reset_conversations(db: &Connection, back: ClockRollback) -> DbRes
 
 /// Sets back the times of messages to be sent, and of files to be fetched or read.
 pub(crate) fn reset_messages(db: &Connection, back: ClockRollback) -> DbResult<usize> {
-    let put = |_: &i64, message: &Message| MessageRow::from_message(message)?.write_row(db, back.now);
+    let put = |_: i64, message: &Message| MessageRow::from_message(message)?.write_row(db, back.now);
     let now = back.now.as_millisecond();
     let of_files = format!("SELECT rowid, body FROM messages WHERE open = 0 AND due > {now}");
     let mut count = 0;
@@ -116,7 +115,7 @@ pub(crate) fn reset_messages(db: &Connection, back: ClockRollback) -> DbResult<u
 }
 
 pub(crate) fn reset_instance_states(db: &Connection, back: ClockRollback) -> DbResult<usize> {
-    let put = |row: &i64, state: &InstanceState| {
+    let put = |row: i64, state: &InstanceState| {
         let due = state.index_time().map(Timestamp::as_millisecond);
         let sql = "UPDATE instance_states SET due = ?2, body = ?3 WHERE rowid = ?1";
         run_sql(db, sql, params![row, due, encode_json(state)?])
@@ -126,7 +125,7 @@ pub(crate) fn reset_instance_states(db: &Connection, back: ClockRollback) -> DbR
 }
 
 pub(crate) fn reset_parked(db: &Connection, back: ClockRollback) -> DbResult<usize> {
-    let put = |row: &i64, parked: &ParkedConversation| {
+    let put = |row: i64, parked: &ParkedConversation| {
         let (since, due) = (
             parked.since.as_millisecond(),
             parked.release_due_at().as_millisecond(),
@@ -139,7 +138,7 @@ pub(crate) fn reset_parked(db: &Connection, back: ClockRollback) -> DbResult<usi
 }
 
 pub(crate) fn reset_in_flight(db: &Connection, back: ClockRollback) -> DbResult<usize> {
-    let put = |row: &i64, flight: &InFlightSend| write_in_flight(db, *row, flight);
+    let put = |row: i64, flight: &InFlightSend| write_in_flight(db, row, flight);
     let sql = "SELECT rowid, body FROM in_flight";
     update_records(db, sql, |flight| back.correct_in_flight(flight), put)
 }
@@ -151,7 +150,7 @@ pub(crate) fn write_in_flight(db: &Connection, row: i64, flight: &InFlightSend) 
 }
 
 pub(crate) fn reset_events(db: &Connection, back: ClockRollback) -> DbResult<usize> {
-    let put = |row: &i64, event: &EventRecord| {
+    let put = |row: i64, event: &EventRecord| {
         let due = event.overdue_at().map(Timestamp::as_millisecond);
         let sql = "UPDATE events SET due = ?2, body = ?3 WHERE rowid = ?1";
         run_sql(db, sql, params![row, due, encode_json(event)?])

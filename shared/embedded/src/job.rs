@@ -1,9 +1,10 @@
 //! Operations that share a transaction: each is undone by itself if it fails, and gets its result after the commit.
 
+use crate::database_threads::lock_unpoisoned;
 use crate::db_error::{DbError, DbResult};
 use rusqlite::Connection;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use tokio::sync::{Notify, oneshot};
 
 /// The work of a job. It puts its result aside, so that jobs with results of all types have one type.
@@ -36,11 +37,7 @@ pub(crate) struct JobResult<T>(Arc<Mutex<Option<T>>>);
 impl<T> JobResult<T> {
     /// Returns the result of an operation that was committed.
     pub(crate) fn take_committed(&self) -> DbResult<T> {
-        self.lock().take().ok_or(DbError::Closed)
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Option<T>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock_unpoisoned(&self.0).take().ok_or(DbError::Closed)
     }
 }
 
@@ -93,7 +90,7 @@ fn erase_result<T: Send + 'static>(
 ) -> (Box<DatabaseJob>, JobAnswer<T>) {
     let (reply, done) = oneshot::channel();
     let result = JobResult(Arc::new(Mutex::new(None)));
-    let kept = JobResult(Arc::clone(&result.0));
+    let kept = Arc::clone(&result.0);
     let job = DatabaseJob {
         runs_alone,
         outcome: None,
@@ -101,7 +98,7 @@ fn erase_result<T: Send + 'static>(
         wakes,
         work: move |connection: &Connection| -> DbResult<()> {
             let value = work(connection)?;
-            *kept.lock() = Some(value);
+            *lock_unpoisoned(&kept) = Some(value);
             Ok(())
         },
     };

@@ -59,7 +59,7 @@ pub(crate) fn free_conversations(
         }
         had_lease
     };
-    let put = |_: &i64, conversation: &Conversation| {
+    let put = |_: i64, conversation: &Conversation| {
         ConversationRow::from_conversation(conversation)?.write_row(db, now)
     };
     let sql = "SELECT rowid, body FROM conversations WHERE CASE WHEN json_valid(body) THEN json_extract(body, '$.lease') END IS NOT NULL";
@@ -69,7 +69,7 @@ pub(crate) fn free_conversations(
 
 /// Marks sends that had begun as of unknown outcome, and lets the work on files begin again.
 pub(crate) fn free_messages(db: &Connection, now: Timestamp, counts: &mut RecoveryCounts) -> DbResult<()> {
-    let put = |_: &i64, message: &Message| MessageRow::from_message(message)?.write_row(db, now);
+    let put = |_: i64, message: &Message| MessageRow::from_message(message)?.write_row(db, now);
     let mut free = |message: &mut Message| {
         let is_send = message.out.as_mut().is_some_and(|out| {
             matches!(out.state, OutboxState::Sending { .. })
@@ -104,7 +104,7 @@ pub(crate) fn free_in_flight(db: &Connection, now: Timestamp, _counts: &mut Reco
         flight.until = now.min(flight.until);
         is_held
     };
-    let put = |row: &i64, flight: &InFlightSend| write_in_flight(db, *row, flight);
+    let put = |row: i64, flight: &InFlightSend| write_in_flight(db, row, flight);
     update_records(db, "SELECT rowid, body FROM in_flight", end, put).map(drop)
 }
 
