@@ -51,11 +51,8 @@ pub(crate) fn reset_queue_messages(db: &Connection, back: ClockRollback) -> DbRe
     let held = "UPDATE queue_messages SET visible_at = ?1
         WHERE visible_at > ?1 AND dead_at IS NULL AND name IS NULL";
     let count = execute_sql(db, held, now)?;
-    execute_sql(
-        db,
-        "UPDATE queue_messages SET sent_at = ?1 WHERE sent_at > ?1",
-        now,
-    )?;
+    let sql = "UPDATE queue_messages SET sent_at = ?1 WHERE sent_at > ?1";
+    execute_sql(db, sql, now)?;
     Ok(count)
 }
 

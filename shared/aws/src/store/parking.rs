@@ -11,21 +11,17 @@ use recado_domain::millis::to_millis;
 pub(super) fn parking_change(parked: &ParkedConversation) -> UpdateChange {
     let key = TableKey::for_parked(&parked.instance, &parked.conversation);
     let since = parked.since.as_millisecond();
+    let not_before = parked.not_before.map(|at| number_attribute(at.as_millisecond()));
+    let reply = parked.reply.as_ref().map(|reply| text_attribute(reply.as_str()));
     let change = UpdateChange::default()
         .set_value("instance", text_attribute(parked.instance.as_str()))
         .set_value("conversation", text_attribute(parked.conversation.to_string()))
         .set_value("version", text_attribute(parked.version.as_str()))
         .set_to_term("since", "if_not_exists(#since, :since)")
         .with_value(":since", number_attribute(since))
-        .set_or_remove(
-            "not_before",
-            parked.not_before.map(|at| number_attribute(at.as_millisecond())),
-        )
+        .set_or_remove("not_before", not_before)
         .set_value("patience_ms", number_attribute(to_millis(parked.patience)))
-        .set_or_remove(
-            "reply",
-            parked.reply.as_ref().map(|reply| text_attribute(reply.as_str())),
-        )
+        .set_or_remove("reply", reply)
         .set_value("open_shard", text_attribute(key.open_shard_key()));
     if let Some(at) = parked.not_before {
         return change.set_value("open_due", number_attribute(at.as_millisecond()));

@@ -38,11 +38,8 @@ pub(super) fn append_fifo(
         return Ok(());
     }
     let sql = "INSERT OR REPLACE INTO queue_dedup (queue, grp, dedup, until) VALUES (?1, ?2, ?3, ?4)";
-    execute_sql(
-        db,
-        sql,
-        params![name, group, deduplication, millis_after(now, DEDUPLICATION)],
-    )?;
+    let values = params![name, group, deduplication, millis_after(now, DEDUPLICATION)];
+    execute_sql(db, sql, values)?;
     insert_fifo(db, queue, message, now)
 }
 
@@ -90,11 +87,8 @@ pub(super) fn insert_into_group(
     );
     let sql = "INSERT INTO queue_messages (queue, grp, group_key, owner, visible_at, sent_at, body, event)
         VALUES (?1, ?2, ?3, ?4, ?5, ?5, ?6, ?7)";
-    execute_sql(
-        db,
-        sql,
-        params![name, group, key, owner.as_str(), at, text, event],
-    )?;
+    let values = params![name, group, key, owner.as_str(), at, text, event];
+    execute_sql(db, sql, values)?;
     // A group that has messages keeps its row: the new message is not its oldest one.
     let sql = "INSERT INTO queue_groups (group_key, queue, head, owner, free_at) VALUES (?1, ?2, ?3, ?4, 0)
         ON CONFLICT DO NOTHING";
@@ -135,11 +129,8 @@ pub(super) fn insert_turn(
     let sql = "INSERT INTO queue_messages (queue, name, owner, visible_at, sent_at, body)
         VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT DO NOTHING";
     let (queue, now) = (queue.as_str(), now.as_millisecond());
-    run_sql(
-        db,
-        sql,
-        params![queue, name, owner.as_str(), visible_at, now, body],
-    )
+    let values = params![queue, name, owner.as_str(), visible_at, now, body];
+    run_sql(db, sql, values)
 }
 
 /// Sends a dead message again, to the end of its group. With a deduplication id it is sent once within the time for which that is

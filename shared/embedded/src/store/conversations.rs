@@ -37,11 +37,8 @@ pub(super) fn is_agents_epoch(db: &Connection, id: &ConversationId, epoch: u64) 
 }
 
 fn select_conversation(db: &Connection, id: &ConversationId) -> DbResult<Option<Conversation>> {
-    query_one(
-        db,
-        "SELECT body FROM conversations WHERE id = ?1",
-        [id.to_string()],
-    )
+    let sql = "SELECT body FROM conversations WHERE id = ?1";
+    query_one(db, sql, [id.to_string()])
 }
 
 /// Returns whether the conversation is as it was drafted.

@@ -31,11 +31,8 @@ pub(crate) fn select_instance(db: &Connection, name: &InstanceName) -> DbResult<
 
 /// Returns the state of an instance. One that cannot be read counts as none: the next change writes it anew.
 fn select_state(db: &Connection, id: &InstanceId) -> DbResult<InstanceState> {
-    let found = query_readable(
-        db,
-        "SELECT body FROM instance_states WHERE id = ?1",
-        [id.as_str()],
-    )?;
+    let sql = "SELECT body FROM instance_states WHERE id = ?1";
+    let found = query_readable(db, sql, [id.as_str()])?;
     Ok(found.unwrap_or_default())
 }
 
@@ -130,11 +127,8 @@ pub(super) fn upsert_parked(db: &Connection, mut parked: ParkedConversation) -> 
         parked.release_due_at().as_millisecond(),
     );
     let (instance, version) = (parked.instance.as_str(), parked.version.as_str());
-    run_sql(
-        db,
-        sql,
-        params![instance, conversation, version, since, due, encode_json(&parked)?],
-    )
+    let values = params![instance, conversation, version, since, due, encode_json(&parked)?];
+    run_sql(db, sql, values)
 }
 
 fn delete_parked(db: &Connection, parked: &ParkedConversation) -> DbResult<bool> {

@@ -153,9 +153,6 @@ pub(super) fn select_message(
     ordinal: Ordinal,
 ) -> DbResult<Option<Message>> {
     let sql = "SELECT body FROM messages WHERE conversation = ?1 AND ordinal = ?2";
-    query_one(
-        db,
-        sql,
-        params![conversation.to_string(), to_sql_integer(ordinal.0)],
-    )
+    let values = params![conversation.to_string(), to_sql_integer(ordinal.0)];
+    query_one(db, sql, values)
 }

@@ -51,11 +51,8 @@ impl InFlightRow {
     pub(super) fn write_row(&self, db: &Connection) -> DbResult<()> {
         let sql = "INSERT OR REPLACE INTO in_flight (instance, message, nonce, body) VALUES (?1, ?2, ?3, ?4)";
         let (instance, message, nonce) = self.key();
-        run_sql(
-            db,
-            sql,
-            params![instance, message, nonce, encode_json(&self.flight)?],
-        )
+        let values = params![instance, message, nonce, encode_json(&self.flight)?];
+        run_sql(db, sql, values)
     }
 
     fn record_echo(&self, db: &Connection, id: &str, echo: Echo) -> DbResult<bool> {

@@ -83,11 +83,8 @@ fn select_newest_number(db: &Connection) -> DbResult<i64> {
 pub(super) fn skip_lost_numbers(db: &Connection, now: Timestamp) -> DbResult<()> {
     let next = now.as_millisecond().saturating_mul(NUMBERS_OF_A_MILLISECOND);
     let newest = select_newest_number(db)?.max(next);
-    execute_sql(
-        db,
-        "DELETE FROM sqlite_sequence WHERE name = 'published_events'",
-        [],
-    )?;
+    let sql = "DELETE FROM sqlite_sequence WHERE name = 'published_events'";
+    execute_sql(db, sql, [])?;
     let sql = "INSERT INTO sqlite_sequence (name, seq) VALUES ('published_events', ?1)";
     run_sql(db, sql, [newest])
 }
