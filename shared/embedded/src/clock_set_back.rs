@@ -123,10 +123,8 @@ pub(crate) fn reset_instance_states(db: &Connection, back: ClockRollback) -> DbR
 
 pub(crate) fn reset_parked(db: &Connection, back: ClockRollback) -> DbResult<usize> {
     let put = |row: i64, parked: &ParkedConversation| {
-        let (since, due) = (
-            parked.since.as_millisecond(),
-            parked.release_due_at().as_millisecond(),
-        );
+        let since = parked.since.as_millisecond();
+        let due = parked.release_due_at().as_millisecond();
         let sql = "UPDATE parked SET since = ?2, due = ?3, body = ?4 WHERE rowid = ?1";
         run_sql(db, sql, params![row, since, due, encode_json(parked)?])
     };

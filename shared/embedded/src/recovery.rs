@@ -85,10 +85,8 @@ pub(crate) fn free_messages(db: &Connection, now: Timestamp, counts: &mut Recove
         counts.files += usize::from(is_file);
         is_send || is_file
     };
-    let (from, to) = (
-        now.as_millisecond(),
-        add_duration(now, FILE_WORK_MAX).as_millisecond(),
-    );
+    let from = now.as_millisecond();
+    let to = add_duration(now, FILE_WORK_MAX).as_millisecond();
     let of_files =
         format!("SELECT rowid, body FROM messages WHERE open = 0 AND due > {from} AND due <= {to}");
     for sql in ["SELECT rowid, body FROM messages WHERE open = 1", &of_files] {

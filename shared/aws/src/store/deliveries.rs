@@ -68,10 +68,8 @@ fn detail_attributes(what: &'static str, update: &StatusUpdate) -> PortResult<It
 
 /// Returns the changes that a status makes. Details that the status does not name keep the values of earlier statuses.
 fn status_change(what: &'static str, update: &StatusUpdate) -> PortResult<UpdateChange> {
-    let (time, at) = (
-        time_attribute(update.status),
-        number_attribute(update.at.as_millisecond()),
-    );
+    let time = time_attribute(update.status);
+    let at = number_attribute(update.at.as_millisecond());
     let mut change = UpdateChange::default().set_value(time, at);
     let acknowledged = keys::waiting::acknowledged_shard(&TableKey::for_delivery(&update.key));
     change = change

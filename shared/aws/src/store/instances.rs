@@ -45,10 +45,8 @@ fn state_update(
     before: &InstanceState,
     after: &InstanceState,
 ) -> PortResult<UpdateChange> {
-    let (old, new) = (
-        item::encode_record(what, before)?,
-        item::encode_record(what, after)?,
-    );
+    let old = item::encode_record(what, before)?;
+    let new = item::encode_record(what, after)?;
     let mut update = UpdateChange::default();
     for (name, value) in &new {
         if old.get(name) != Some(value) {

@@ -170,10 +170,8 @@ impl<A: System> OutboxStore for DynamoStore<A> {
         landed: Option<&InFlightSend>,
     ) -> PortResult<WriteOutcome> {
         const WHAT: &str = "writing an open message";
-        let (item, condition) = (
-            records::open_message_item(WHAT, message)?,
-            revision_condition(WHAT, message)?,
-        );
+        let item = records::open_message_item(WHAT, message)?;
+        let condition = revision_condition(WHAT, message)?;
         let Some(flight) = landed else {
             let put = self.table.put_record(WHAT, item, condition).await?;
             return Ok(write_outcome(put.is_ok()));

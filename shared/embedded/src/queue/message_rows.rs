@@ -80,11 +80,9 @@ pub(super) fn insert_into_group(
         MessageBody::Text(text) => (text, None),
         MessageBody::Event(event) => ("", Some(event)),
     };
-    let (name, at, key) = (
-        queue.as_str(),
-        now.as_millisecond(),
-        GroupKey::from_group_name(queue, group),
-    );
+    let name = queue.as_str();
+    let at = now.as_millisecond();
+    let key = GroupKey::from_group_name(queue, group);
     let sql = "INSERT INTO queue_messages (queue, grp, group_key, owner, visible_at, sent_at, body, event)
         VALUES (?1, ?2, ?3, ?4, ?5, ?5, ?6, ?7)";
     let values = params![name, group, key, owner.as_str(), at, text, event];

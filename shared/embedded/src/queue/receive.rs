@@ -228,11 +228,9 @@ impl Embedded {
     ) -> PortResult<Vec<DequeuedMessage>> {
         const WHAT: &str = "receive";
         let receive = async || {
-            let (now, rounds, room) = (
-                self.current_time(),
-                Arc::clone(&self.inner.round_robin),
-                room.clone(),
-            );
+            let now = self.current_time();
+            let rounds = Arc::clone(&self.inner.round_robin);
+            let room = room.clone();
             let hidden = millis_after(now, visibility);
             let work = move |db: &Connection| receive_rows(db, queue, room.clone(), &rounds, now, hidden);
             let handed = self.run_write(WHAT, work).await?;

@@ -122,10 +122,8 @@ pub(super) fn upsert_parked(db: &Connection, mut parked: ParkedConversation) -> 
     }
     let sql = "INSERT OR REPLACE INTO parked (instance, conversation, version, since, due, body)
         VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
-    let (since, due) = (
-        parked.since.as_millisecond(),
-        parked.release_due_at().as_millisecond(),
-    );
+    let since = parked.since.as_millisecond();
+    let due = parked.release_due_at().as_millisecond();
     let (instance, version) = (parked.instance.as_str(), parked.version.as_str());
     let values = params![instance, conversation, version, since, due, encode_json(&parked)?];
     run_sql(db, sql, values)

@@ -219,10 +219,8 @@ impl OutboxStore for Embedded {
         flight: &InFlightSend,
     ) -> PortResult<ClaimOutcome> {
         let row = outgoing_row(message, "claim")?;
-        let (guard, note) = (
-            guard.cloned(),
-            InFlightRow::for_instance(&message.instance, flight),
-        );
+        let guard = guard.cloned();
+        let note = InFlightRow::for_instance(&message.instance, flight);
         let now = self.current_time();
         self.run_write("claim", move |db| claim_row(db, &row, guard.as_ref(), &note, now))
             .await

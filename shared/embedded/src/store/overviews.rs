@@ -62,10 +62,8 @@ fn select_longest_due<T: DeserializeOwned>(
 }
 
 fn select_open_work(db: &Connection, wanted: Option<&WantedInstances>, most: usize) -> DbResult<OpenWork> {
-    let (ids, externals) = (
-        wanted.map(|wanted| wanted.ids.as_str()),
-        wanted.map(|wanted| wanted.externals.as_str()),
-    );
+    let ids = wanted.map(|wanted| wanted.ids.as_str());
+    let externals = wanted.map(|wanted| wanted.externals.as_str());
     let sql = "SELECT body FROM messages WHERE due IS NOT NULL AND (?2 IS NULL
         OR CASE WHEN json_valid(body) THEN json_extract(body, '$.instance') END IN (SELECT value FROM json_each(?2))) ORDER BY due LIMIT ?1";
     let (messages, more_messages) = select_longest_due::<Message>(db, sql, ids, most)?;

@@ -113,12 +113,8 @@ fn select_page(
     };
     let mut statement = db.prepare_cached(sql)?;
     let (tenant, number) = (tenant.map(TenantId::as_str), to_sql_integer(after.0));
-    let mut rows = statement.query(params![
-        tenant,
-        number,
-        kept_since.as_millisecond(),
-        to_sql_limit(limit)
-    ])?;
+    let values = params![tenant, number, kept_since.as_millisecond(), to_sql_limit(limit)];
+    let mut rows = statement.query(values)?;
     let (mut events, mut next) = (Vec::new(), after);
     while let Some(row) = rows.next()? {
         next = EventCursor(count_from_sql(row.get(0)?));
