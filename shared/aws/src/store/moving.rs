@@ -68,14 +68,7 @@ impl<A: System> DynamoStore<A> {
             return Ok(records);
         }
         match parse_found(WHAT, &found)? {
-            FoundRecord::Whole(record) => Ok(vec![record]),
-            FoundRecord::Nothing => Ok(Vec::new()),
-            FoundRecord::Logged(events) => {
-                let events = events.into_iter();
-                Ok(events
-                    .map(|event| MovedRecord::PublishedEvent(Box::new(event)))
-                    .collect())
-            }
+            FoundRecord::Records(records) => Ok(records),
             FoundRecord::OpenMessage(stored) => {
                 let (conversation, ordinal) = (&stored.conversation, stored.ordinal);
                 let current = self.read_current_message(WHAT, conversation, ordinal).await?;

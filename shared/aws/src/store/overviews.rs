@@ -69,36 +69,6 @@ struct IndexedConversation {
     waiting_since: Timestamp,
 }
 
-impl From<IndexedConversation> for OwedAnswer {
-    fn from(conversation: IndexedConversation) -> Self {
-        Self {
-            instance: conversation.instance,
-            since: conversation.waiting_since,
-        }
-    }
-}
-
-impl From<IndexedMessage> for OpenMessage {
-    fn from(message: IndexedMessage) -> Self {
-        Self {
-            instance: message.instance,
-            state: message.out.state.as_str(),
-            attempts: message.out.attempts,
-            since: message.stored_at,
-        }
-    }
-}
-
-impl From<IndexedEvent> for OpenEvent {
-    fn from(event: IndexedEvent) -> Self {
-        Self {
-            provider: event.job.provider,
-            external: event.job.external,
-            since: event.job.received_at,
-        }
-    }
-}
-
 /// Returns the condition that a message or parked conversation is of one of `instances`.
 fn of_instances(instances: &[Instance]) -> Expression {
     let names: Vec<String> = (0..instances.len()).map(|number| format!(":i{number}")).collect();
@@ -209,13 +179,28 @@ impl<A: System> DynamoStore<A> {
             None => self.read_parked_of_all(limit).await?,
         };
         let (owing, more_owing) = self.query_open_of_kind('C', of_part.as_ref(), limit).await?;
-        let messages: Vec<IndexedMessage> = item::decode_readable(WHAT, &messages);
-        let events: Vec<IndexedEvent> = item::decode_readable(WHAT, &events);
-        let owing: Vec<IndexedConversation> = item::decode_readable(WHAT, &owing);
+        let messages = item::decode_readable(WHAT, &messages).into_iter();
+        let message = |found: IndexedMessage| OpenMessage {
+            instance: found.instance,
+            state: found.out.state.as_str(),
+            attempts: found.out.attempts,
+            since: found.stored_at,
+        };
+        let events = item::decode_readable(WHAT, &events).into_iter();
+        let event = |found: IndexedEvent| OpenEvent {
+            provider: found.job.provider,
+            external: found.job.external,
+            since: found.job.received_at,
+        };
+        let owing = item::decode_readable(WHAT, &owing).into_iter();
+        let owed = |found: IndexedConversation| OwedAnswer {
+            instance: found.instance,
+            since: found.waiting_since,
+        };
         Ok(OpenWork {
-            owed: owing.into_iter().map(OwedAnswer::from).collect(),
-            messages: messages.into_iter().map(OpenMessage::from).collect(),
-            events: events.into_iter().map(OpenEvent::from).collect(),
+            owed: owing.map(owed).collect(),
+            messages: messages.map(message).collect(),
+            events: events.map(event).collect(),
             parked,
             at_least: more_messages || more_events || more_parked || more_owing,
         })

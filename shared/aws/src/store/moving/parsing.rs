@@ -21,19 +21,13 @@ use serde::de::DeserializeOwned;
 
 /// The meaning of an item.
 pub(super) enum FoundRecord {
-    /// A record.
-    Whole(MovedRecord),
+    /// These records: none, if the store makes the item of others, or it is not moved.
+    Records(Vec<MovedRecord>),
     /// A message whose open copy counts.
     OpenMessage(Box<Message>),
-    /// Published events that were written together.
-    Logged(Vec<MovedPublishedEvent>),
     /// One of the items over which a sum is spread.
     PartOfSum,
-    /// No record of its own: what the store makes of others, and what is not moved.
-    Nothing,
 }
-
-use FoundRecord::{Nothing, Whole};
 
 /// Finds out what an item is.
 pub(super) fn parse_found(what: &'static str, item: &Item) -> PortResult<FoundRecord> {
@@ -60,17 +54,17 @@ pub(super) fn parse_found(what: &'static str, item: &Item) -> PortResult<FoundRe
         }
         "C" => MovedRecord::Conversation(Box::new(records::parse_conversation(what, item)?)),
         "D" => parse_moved_delivery(what, rest, item)?,
-        "I" => return parse_of_instance(what, (rest, sk), item),
+        "I" => parse_of_instance(what, (rest, sk), item)?,
         "Q" => return Ok(FoundRecord::PartOfSum),
-        "G" if rest == "K" => return parse_moved_key(what, item),
+        "G" if rest == "K" => return parse_moved_key(what, item).map(FoundRecord::Records),
         "Z" | "ZH" | "ZB" | "ZS" | "ZT" | "ZL" | "ZC" => {
-            return parse_event_log(what, (kind, rest), item);
+            return parse_event_log(what, (kind, rest), item).map(FoundRecord::Records);
         }
         // Open copies of messages, signs of typing, and lists of retention.
-        "O" | "P" | "R" => return Ok(Nothing),
+        "O" | "P" | "R" => return Ok(FoundRecord::Records(Vec::new())),
         _ => return Err(unknown()),
     };
-    Ok(Whole(record))
+    Ok(FoundRecord::Records(vec![record]))
 }
 
 /// Returns the part of a key that says what is stored under it, without the names in it.
@@ -118,9 +112,9 @@ fn parse_moved_delivery(what: &'static str, key: &str, item: &Item) -> PortResul
     Ok(MovedRecord::Delivery(Box::new(delivery.normalize_record())))
 }
 
-fn parse_of_instance(what: &'static str, (id, sk): (&str, &str), item: &Item) -> PortResult<FoundRecord> {
+fn parse_of_instance(what: &'static str, (id, sk): (&str, &str), item: &Item) -> PortResult<MovedRecord> {
     let instance = parse_id(what, id, InstanceId::parse)?;
-    Ok(Whole(if sk == STATE {
+    Ok(if sk == STATE {
         let record = item::decode_record(what, item)?;
         MovedRecord::InstanceState(Box::new(OfInstance { instance, record }))
     } else if sk.starts_with(PARK) {
@@ -133,32 +127,36 @@ fn parse_of_instance(what: &'static str, (id, sk): (&str, &str), item: &Item) ->
             what,
             "a record of an instance that is not known",
         ));
-    }))
+    })
 }
 
 /// Makes the record of the identity key. While an import runs the key may not be there yet.
-fn parse_moved_key(what: &'static str, item: &Item) -> PortResult<FoundRecord> {
+fn parse_moved_key(what: &'static str, item: &Item) -> PortResult<Vec<MovedRecord>> {
     let is_taking = item.contains_key(TAKING) && item::get_integer(item, FORMAT) == Some(UNFINISHED_FORMAT);
     let key = if is_taking {
         item::get_string(item, KEY).map(str::to_owned)
     } else {
         Some(parse_identity_key(what, item)?.to_hex())
     };
-    Ok(key.map_or(Nothing, |key| {
-        Whole(MovedRecord::IdentityKey(Box::new(MovedIdentityKey { key })))
-    }))
+    let record = key.map(|key| MovedRecord::IdentityKey(Box::new(MovedIdentityKey { key })));
+    Ok(record.into_iter().collect())
 }
 
 /// Makes the records of published events. The installation's log has the events of all tenants; notes of what is published are for the
 /// stream of this table alone, and push connections are the gateway's.
-fn parse_event_log(what: &'static str, (kind, tenant): (&str, &str), item: &Item) -> PortResult<FoundRecord> {
+fn parse_event_log(
+    what: &'static str,
+    (kind, tenant): (&str, &str),
+    item: &Item,
+) -> PortResult<Vec<MovedRecord>> {
     if kind != "Z" || !tenant.is_empty() {
-        return Ok(Nothing);
+        return Ok(Vec::new());
     }
     let events = parse_logged(what, item, EventCursor::START)?.into_iter();
     let events = events.map(|logged| MovedPublishedEvent {
         cursor: logged.cursor,
         event: logged.event,
     });
-    Ok(FoundRecord::Logged(events.collect()))
+    let records = events.map(|event| MovedRecord::PublishedEvent(Box::new(event)));
+    Ok(records.collect())
 }
