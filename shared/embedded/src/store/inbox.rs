@@ -108,20 +108,11 @@ fn update_event_in_state(
     Ok(Some(record))
 }
 
-/// Changes a dead event if it was dead-lettered at `failed_at`. Returns whether it was changed.
-fn update_dead_event(
-    db: &Connection,
-    id: &EventId,
-    failed_at: Timestamp,
-    now: Timestamp,
-    expires: Option<Timestamp>,
-    transition: impl FnOnce(&mut EventRecord),
-) -> DbResult<bool> {
-    let known = select_event::<IgnoredAny>(db, id.as_str(), now)?;
-    if known.and_then(|record| record.failed_at()) != Some(failed_at) {
-        return Ok(false);
-    }
-    Ok(update_event_in_state(db, id, EventState::Dead, now, expires, transition)?.is_some())
+fn revive_record(record: &mut EventRecord) {
+    record.state = EventState::Pending;
+    record.attempts = 0;
+    record.reason = None;
+    record.settled_at = None;
 }
 
 fn finish_record(record: &mut EventRecord, finish: &EventFinish) {
@@ -181,32 +172,24 @@ impl Embedded {
         self.run_write("set_attempts", work).await
     }
 
-    async fn revive_dead_event(&self, id: &EventId, failed_at: Timestamp) -> PortResult<bool> {
-        let (id, now) = (id.clone(), self.current_time());
-        let revive = |record: &mut EventRecord| {
-            record.state = EventState::Pending;
-            record.attempts = 0;
-            record.reason = None;
-            record.settled_at = None;
-        };
-        let work = move |db: &Connection| update_dead_event(db, &id, failed_at, now, None, revive);
-        self.run_write("revive_event", work).await
-    }
-
-    async fn purge_dead_event(
+    /// Changes a dead event if it was dead-lettered at `failed_at`. Returns whether it was changed.
+    async fn change_dead_event(
         &self,
+        what: &'static str,
         id: &EventId,
         failed_at: Timestamp,
-        at: Timestamp,
-        expires: Timestamp,
+        expires: Option<Timestamp>,
+        change: impl Fn(&mut EventRecord) + Send + 'static,
     ) -> PortResult<bool> {
         let (id, now) = (id.clone(), self.current_time());
-        let purge = move |record: &mut EventRecord| {
-            settle_record(record, None, at);
-            record.reason = Some(Reason::Purged);
+        let work = move |db: &Connection| {
+            let known = select_event::<IgnoredAny>(db, id.as_str(), now)?;
+            if known.and_then(|record| record.failed_at()) != Some(failed_at) {
+                return Ok(false);
+            }
+            Ok(update_event_in_state(db, &id, EventState::Dead, now, expires, &change)?.is_some())
         };
-        let work = move |db: &Connection| update_dead_event(db, &id, failed_at, now, Some(expires), purge);
-        self.run_write("purge_event", work).await
+        self.run_write(what, work).await
     }
 }
 
@@ -253,12 +236,22 @@ impl Inbox for Embedded {
                 self.settle_pending_event(id, Some(dead_letter), dead_letter.at, expires)
                     .await
             }
-            EventChange::Revive { failed_at } => self.revive_dead_event(id, failed_at).await,
+            EventChange::Revive { failed_at } => {
+                self.change_dead_event("revive_event", id, failed_at, None, revive_record)
+                    .await
+            }
             EventChange::Purge {
                 failed_at,
                 at,
                 expires,
-            } => self.purge_dead_event(id, failed_at, at, expires).await,
+            } => {
+                let purge = move |record: &mut EventRecord| {
+                    settle_record(record, None, at);
+                    record.reason = Some(Reason::Purged);
+                };
+                self.change_dead_event("purge_event", id, failed_at, Some(expires), purge)
+                    .await
+            }
         }
     }
 
