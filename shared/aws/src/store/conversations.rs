@@ -158,10 +158,8 @@ impl<A: System> Conversations for DynamoStore<A> {
             }
             self.table.wait_before_retry(round).await;
         }
-        Err(PortError::unavailable(
-            WHAT,
-            "a transaction is in the middle of it",
-        ))
+        let why = "a transaction is in the middle of it";
+        Err(PortError::unavailable(WHAT, why))
     }
 
     /// Reads messages as they were first stored, like [`Conversations::find_with_history`].

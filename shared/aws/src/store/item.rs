@@ -199,10 +199,8 @@ fn decode_value(what: &'static str, attribute: &AttributeValue) -> PortResult<Va
             Value::Object(fields.iter().map(one).collect::<PortResult<_>>()?)
         }
         _ => {
-            return Err(PortError::invalid(
-                what,
-                "an attribute of a type that Recado does not write",
-            ));
+            let why = "an attribute of a type that Recado does not write";
+            return Err(PortError::invalid(what, why));
         }
     })
 }

@@ -31,9 +31,8 @@ fn select_row(db: &Connection, key: &DeliveryKey, now: Timestamp) -> DbResult<Op
     let Some((body, expires)) = query_first(db, sql, values, read)? else {
         return Ok(None);
     };
-    let record = (body != ERASED_DELIVERY)
-        .then(|| decode_json(&body))
-        .transpose()?;
+    let is_kept = body != ERASED_DELIVERY;
+    let record = is_kept.then(|| decode_json(&body)).transpose()?;
     Ok(Some(FoundDelivery {
         key: key.clone(),
         expires,

@@ -16,6 +16,9 @@ use recado_ports::ports::{Instances, PortError, PortResult, Reservation, System}
 /// The condition that the instance is open. An instance without a stored state counts as open.
 const OPEN: &str = "(attribute_not_exists(#connection) OR #connection = :open)";
 
+/// The reason for which a reservation is given up.
+const KEEPS_CHANGING: &str = "the instance's state keeps changing";
+
 fn while_open(text: &str, now: Timestamp) -> Expression {
     Expression::new(format!("{text} AND {OPEN}"))
         .with_text(":open", ConnectionStatus::Open.as_str())
@@ -104,10 +107,7 @@ impl<A: System> DynamoStore<A> {
                 }
             }
         }
-        Err(PortError::unavailable(
-            WHAT,
-            "the instance's state keeps changing",
-        ))
+        Err(PortError::unavailable(WHAT, KEEPS_CHANGING))
     }
 
     /// Reserves a slot for a message that lets others go before it: a read, and an update on condition that nobody reserved
@@ -157,9 +157,6 @@ impl<A: System> DynamoStore<A> {
                 }
             }
         }
-        Err(PortError::unavailable(
-            WHAT,
-            "the instance's state keeps changing",
-        ))
+        Err(PortError::unavailable(WHAT, KEEPS_CHANGING))
     }
 }

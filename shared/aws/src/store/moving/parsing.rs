@@ -34,10 +34,8 @@ pub(super) fn parse_found(what: &'static str, item: &Item) -> PortResult<FoundRe
     let text = |name| item::get_string(item, name).unwrap_or_default();
     let (pk, sk) = (text("pk"), text("sk"));
     let unknown = || {
-        PortError::invalid(
-            what,
-            format!("a record under the key {} is not known", key_kind(pk)),
-        )
+        let why = format!("a record under the key {} is not known", key_kind(pk));
+        PortError::invalid(what, why)
     };
     let (kind, rest) = pk.split_once('#').unwrap_or((pk, ""));
     let record = match kind {
@@ -123,10 +121,8 @@ fn parse_of_instance(what: &'static str, (id, sk): (&str, &str), item: &Item) ->
         let record = item::decode_record(what, item)?;
         MovedRecord::InFlight(Box::new(OfInstance { instance, record }))
     } else {
-        return Err(PortError::invalid(
-            what,
-            "a record of an instance that is not known",
-        ));
+        let why = "a record of an instance that is not known";
+        return Err(PortError::invalid(what, why));
     })
 }
 
