@@ -15,7 +15,7 @@ use recado_domain::millis::from_unix_millis;
 use recado_ports::ports::{
     Page, PageRequest, PortResult, System, UnacknowledgedCounts, UnacknowledgedFilter,
 };
-use std::collections::btree_map::{BTreeMap, Entry};
+use std::collections::BTreeMap;
 
 const WHAT: &str = "listing what was not acknowledged";
 
@@ -69,27 +69,15 @@ impl<A: System> DynamoStore<A> {
         items.truncate(limit);
         let mut by_instance: BTreeMap<(TenantId, InstanceId), UnacknowledgedLook> = BTreeMap::new();
         for awaited in items.iter().filter_map(parse_awaited) {
-            let AwaitedAcknowledgement {
-                tenant,
-                instance,
-                accepted_at,
-                ..
-            } = awaited;
-            match by_instance.entry((tenant.clone(), instance.clone())) {
-                Entry::Occupied(mut known) => {
-                    let known = known.get_mut();
-                    known.count += 1;
-                    known.since = known.since.min(accepted_at);
-                }
-                Entry::Vacant(first) => {
-                    first.insert(UnacknowledgedLook {
-                        tenant,
-                        instance,
-                        count: 1,
-                        since: accepted_at,
-                    });
-                }
-            }
+            let owner = (awaited.tenant.clone(), awaited.instance.clone());
+            let look = by_instance.entry(owner).or_insert(UnacknowledgedLook {
+                tenant: awaited.tenant,
+                instance: awaited.instance,
+                count: 0,
+                since: awaited.accepted_at,
+            });
+            look.count += 1;
+            look.since = look.since.min(awaited.accepted_at);
         }
         Ok(UnacknowledgedCounts {
             instances: by_instance.into_values().collect(),

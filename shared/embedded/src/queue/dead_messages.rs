@@ -122,23 +122,15 @@ impl DeadLetterCopy {
     pub(super) fn insert_copy(&self, db: &Connection, now: Timestamp) -> DbResult<()> {
         let sql = "INSERT OR REPLACE INTO queue_messages
             (queue, grp, name, visible_at, sent_at, dead_at, body, dead_letter) VALUES (?1, ?2, ?3, ?5, ?4, ?5, ?6, ?7)";
-        let Self {
-            queue,
-            group,
-            body,
-            id,
-            at,
-            dead_letter,
-        } = self;
-        let (name, now) = (format!("dead#{id}"), now.as_millisecond());
+        let (name, now) = (format!("dead#{}", self.id), now.as_millisecond());
         let values = params![
-            queue.as_str(),
-            group,
+            self.queue.as_str(),
+            self.group,
             name,
-            at.as_millisecond(),
+            self.at.as_millisecond(),
             now,
-            body,
-            dead_letter
+            self.body,
+            self.dead_letter
         ];
         run_sql(db, sql, values)
     }

@@ -65,25 +65,17 @@ fn hand_out_message(
     now: Timestamp,
     visible_at: i64,
 ) -> DbResult<Option<HandedMessage>> {
-    let ReceivableMessage {
-        seq,
-        group,
-        receives,
-        sent_at,
-        body,
-        is_event_record,
-        group_key,
-    } = candidate;
-    let Some(body) = body else {
+    let seq = candidate.seq;
+    let Some(body) = candidate.body else {
         // Another message of the event was processed before.
         execute_sql(db, "DELETE FROM queue_messages WHERE seq = ?1", [seq])?;
         return Ok(None);
     };
-    if receives >= VisibilityTimeouts::RECEIVES_MAX {
+    if candidate.receives >= VisibilityTimeouts::RECEIVES_MAX {
         move_to_dead_letters(db, seq, now)?;
         return Ok(None);
     }
-    let receives = receives + 1;
+    let receives = candidate.receives + 1;
     // The name is free from now on: a worker that finds the turn not due yet may schedule it under the same name.
     let sql = "UPDATE queue_messages SET receives = ?2, visible_at = ?3, name = NULL WHERE seq = ?1";
     execute_sql(db, sql, params![seq, receives, visible_at])?;
@@ -91,21 +83,21 @@ fn hand_out_message(
         queue,
         seq,
         receive: receives,
-        group: group_key,
+        group: candidate.group_key,
         hidden_until: visible_at,
     };
     let message = DequeuedMessage {
         queue,
         receipt,
-        group,
+        group: candidate.group,
         owner: owner.clone(),
         receives,
         body,
-        sent_at: millis::from_unix_millis(sent_at),
+        sent_at: millis::from_unix_millis(candidate.sent_at),
     };
     Ok(Some(HandedMessage {
         message,
-        is_event_record,
+        is_event_record: candidate.is_event_record,
     }))
 }
 

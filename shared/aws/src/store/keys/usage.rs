@@ -21,19 +21,11 @@ impl TableKey {
         } else {
             USAGE_SHARDS
         };
-        let (
-            shard,
-            UsageSum {
-                agent, day, model, ..
-            },
-        ) = (hash % shards, sum);
-        let country = sum
-            .country
-            .map_or_else(String::new, |country| format!("#{country}"));
-        Self::new(
-            usage_partition_key(&sum.tenant),
-            format!("{day}#{agent}#{shard}#{model}{country}"),
-        )
+        let (shard, day, agent, model) = (hash % shards, sum.day, &sum.agent, &sum.model);
+        let country = sum.country.map(|country| format!("#{country}"));
+        let country = country.unwrap_or_default();
+        let sk = format!("{day}#{agent}#{shard}#{model}{country}");
+        Self::new(usage_partition_key(&sum.tenant), sk)
     }
 }
 
