@@ -184,15 +184,11 @@ fn prepare_numbers(db: &Connection, moved: i64) -> Result<i64, OpenError> {
     let sql = "SELECT seq FROM sqlite_sequence WHERE name = 'intake'";
     let taken: Option<i64> = db.query_row(sql, [], |row| row.get(0)).optional()?;
     if taken.is_none() {
-        db.execute(
-            "INSERT INTO sqlite_sequence (name, seq) VALUES ('intake', ?1)",
-            [moved],
-        )?;
+        let sql = "INSERT INTO sqlite_sequence (name, seq) VALUES ('intake', ?1)";
+        db.execute(sql, [moved])?;
     } else if taken < Some(moved) {
-        db.execute(
-            "UPDATE sqlite_sequence SET seq = ?1 WHERE name = 'intake'",
-            [moved],
-        )?;
+        let sql = "UPDATE sqlite_sequence SET seq = ?1 WHERE name = 'intake'";
+        db.execute(sql, [moved])?;
     }
     let sql = "SELECT COALESCE(MAX(seq), 0) FROM intake";
     let last: i64 = db.query_row(sql, [], |row| row.get(0))?;

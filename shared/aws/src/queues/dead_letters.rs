@@ -66,10 +66,8 @@ impl<A: System> AwsQueues<A> {
             let attribute = MessageAttributeValue::builder()
                 .data_type("String")
                 .string_value(value);
-            request = request.message_attributes(
-                name,
-                attribute.build().map_err(|error| invalid_request(what, error))?,
-            );
+            let attribute = attribute.build().map_err(|error| invalid_request(what, error))?;
+            request = request.message_attributes(name, attribute);
         }
         if dead_letter.queue != QueueName::Turns {
             let at = dead_letter.at.as_millisecond().to_string();

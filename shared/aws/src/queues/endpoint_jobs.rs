@@ -7,11 +7,8 @@ use recado_ports::ports::{PortResult, System};
 
 impl<A: System> AwsQueues<A> {
     fn webhooks_queue_url(&self, what: &'static str) -> PortResult<&str> {
-        require_setting(
-            what,
-            variable::WEBHOOKS_QUEUE,
-            self.config.webhooks_queue_url.as_ref(),
-        )
+        let url = self.config.webhooks_queue_url.as_ref();
+        require_setting(what, variable::WEBHOOKS_QUEUE, url)
     }
 
     /// Enqueues jobs of endpoints. `news` names what they are for: the same job for the same is enqueued once within five minutes.

@@ -21,10 +21,8 @@ const WHAT: &str = "listing conversations";
 /// Returns the conversation of an item with its position in a list, if it matches `filter`.
 fn parse_match(filter: &ConversationFilter, item: &Item) -> PortResult<Option<(ListPosition, Conversation)>> {
     let conversation = records::parse_conversation(WHAT, item)?;
-    let place = ListPosition::new(
-        conversation.last_message_at.as_millisecond(),
-        conversation.id.to_string(),
-    );
+    let at = conversation.last_message_at.as_millisecond();
+    let place = ListPosition::new(at, conversation.id.to_string());
     Ok(matches_filter(filter, &conversation).then_some((place, conversation)))
 }
 

@@ -128,11 +128,8 @@ impl<A: System> DynamoStore<A> {
         retry_lost_write(PortError::contended(WHAT), (), |()| async {
             let known = self.get(&lead).await?;
             let writes = build_replacement(dead_letter, known.as_ref())?;
-            let end = TransactionAction::Update(
-                TableKey::for_event(id),
-                change.clone(),
-                Some(is_in_state(PENDING)),
-            );
+            let (key, pending) = (TableKey::for_event(id), Some(is_in_state(PENDING)));
+            let end = TransactionAction::Update(key, change.clone(), pending);
             let actions = std::iter::once(end).chain(self.build_table_actions(&writes));
             let refused = self.table.run_transaction(WHAT, actions.collect()).await?.err();
             Ok(match refused {

@@ -94,10 +94,8 @@ impl TableKey {
 
     /// Returns the key of a conversation's record.
     pub(crate) fn for_conversation(id: &ConversationId) -> Self {
-        Self::new(
-            thread_pk(id.thread_id()),
-            format!("{}Z", conversation_sk_prefix(id)),
-        )
+        let sk = format!("{}Z", conversation_sk_prefix(id));
+        Self::new(thread_pk(id.thread_id()), sk)
     }
 
     /// Returns the key of the newest sign of a contact's typing.
@@ -117,10 +115,8 @@ impl TableKey {
 
     /// Returns the key of an open message's copy.
     pub(crate) fn for_open_message(id: &ConversationId, ordinal: Ordinal) -> Self {
-        Self::new(
-            open_messages_pk(id.thread_id()),
-            format!("{}{}", conversation_sk_prefix(id), padded_ordinal(ordinal)),
-        )
+        let sk = format!("{}{}", conversation_sk_prefix(id), padded_ordinal(ordinal));
+        Self::new(open_messages_pk(id.thread_id()), sk)
     }
 
     /// Returns the key of a delivery.
@@ -140,10 +136,8 @@ impl TableKey {
 
     /// Returns the key of an in-flight send.
     pub(crate) fn for_in_flight(id: &InstanceId, flight: &InFlightSend) -> Self {
-        Self::new(
-            instance_pk(id),
-            format!("{FLY}{}#{}", flight.message, flight.nonce),
-        )
+        let sk = format!("{FLY}{}#{}", flight.message, flight.nonce);
+        Self::new(instance_pk(id), sk)
     }
 
     /// Returns the key of a conversation's retention.

@@ -52,10 +52,8 @@ impl LogHead {
             None => Expression::record_absent(),
             Some(before) => Expression::new("#newest = :before").with_number(":before", before.0),
         };
-        Ok(TransactionAction::Put(
-            TableKey::for_event_log_head().into_item(item),
-            Some(condition),
-        ))
+        let item = TableKey::for_event_log_head().into_item(item);
+        Ok(TransactionAction::Put(item, Some(condition)))
     }
 }
 

@@ -34,10 +34,8 @@ fn require_outbox<'a>(what: &'static str, message: &'a Message) -> PortResult<&'
 
 /// Returns the condition that the stored message has the revision before this one.
 fn revision_condition(what: &'static str, message: &Message) -> PortResult<Option<Expression>> {
-    Ok(Some(Expression::follows_revision(
-        "out_rev",
-        require_outbox(what, message)?.rev,
-    )))
+    let out = require_outbox(what, message)?;
+    Ok(Some(Expression::follows_revision("out_rev", out.rev)))
 }
 
 /// Returns the condition that the stored message is closed and has the revision before this one. Only the record of a settled
@@ -191,15 +189,11 @@ impl<A: System> OutboxStore for DynamoStore<A> {
         flight: &InFlightSend,
     ) -> PortResult<ClaimOutcome> {
         const WHAT: &str = "claiming a message";
-        let mut actions = vec![TransactionAction::Put(
-            records::open_message_item(WHAT, message)?,
-            revision_condition(WHAT, message)?,
-        )];
+        let item = records::open_message_item(WHAT, message)?;
+        let mut actions = vec![TransactionAction::Put(item, revision_condition(WHAT, message)?)];
         if let Some(guard) = guard {
-            actions.push(TransactionAction::Check(
-                TableKey::for_conversation(&guard.conversation),
-                guard_condition(WHAT, guard)?,
-            ));
+            let key = TableKey::for_conversation(&guard.conversation);
+            actions.push(TransactionAction::Check(key, guard_condition(WHAT, guard)?));
         }
         let key = TableKey::for_in_flight(&message.instance, flight);
         let note = note_item(WHAT, key, flight, self.table.system.now())?;

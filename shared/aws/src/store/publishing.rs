@@ -317,10 +317,8 @@ impl<A: System> DynamoStore<A> {
             ("last".to_owned(), text_attribute(last.sequence.as_str())),
             ("ttl".to_owned(), noted_until),
         ]);
-        actions.push(TransactionAction::Put(
-            done.into_item(note),
-            Some(Expression::record_absent()),
-        ));
+        let absent = Some(Expression::record_absent());
+        actions.push(TransactionAction::Put(done.into_item(note), absent));
         let newest = written.last().map(|(_, place)| *place);
         actions.push(LogHead { newest, written }.into_put(head.newest)?);
         Ok(actions)

@@ -126,20 +126,15 @@ impl<A: System> DynamoStore<A> {
         let tenant = parse_tenant(WHAT, &found)?;
         let tenant = tenant.as_ref();
         let expires = add_duration(now, CONNECTION_KEPT);
-        let mut opened = expiring_item(expires, tenant);
+        let note = expiring_item(expires, tenant);
+        let mut opened = note.clone();
         opened.insert("opened".to_owned(), number_attribute(now.as_second()));
         let put = |key: TableKey, item: Item| TransactionAction::put(key.into_item(item));
         let actions = vec![
             TransactionAction::Delete(ticket, Some(Expression::new("attribute_exists(#pk)"))),
             put(TableKey::for_push_connection(tenant, connection), opened),
-            put(
-                TableKey::for_push_connection_owner(connection),
-                expiring_item(expires, tenant),
-            ),
-            put(
-                TableKey::for_push_listening(tenant),
-                expiring_item(expires, tenant),
-            ),
+            put(TableKey::for_push_connection_owner(connection), note.clone()),
+            put(TableKey::for_push_listening(tenant), note),
         ];
         Ok(self.table.run_transaction(WHAT, actions).await?.is_ok())
     }

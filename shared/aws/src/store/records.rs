@@ -69,10 +69,8 @@ pub(super) fn conversation_item(what: &'static str, conversation: &Conversation)
         None => keys::unlisted_list_key(&conversation.tenant),
     };
     item.insert("list_key".to_owned(), text_attribute(list));
-    item.insert(
-        "list_at".to_owned(),
-        number_attribute(conversation.last_message_at.as_millisecond()),
-    );
+    let listed_at = number_attribute(conversation.last_message_at.as_millisecond());
+    item.insert("list_at".to_owned(), listed_at);
     keys::index_open(&mut item, &key, conversation.answer_overdue_at());
     let person_owed = conversation.person_owed_since();
     keys::waiting::index_person_owed(&mut item, &key, &conversation.tenant, person_owed);
@@ -81,19 +79,13 @@ pub(super) fn conversation_item(what: &'static str, conversation: &Conversation)
 
 /// Builds the item by which the list of a tenant's retention finds a conversation.
 pub(super) fn retention_item(conversation: &Conversation) -> Item {
+    let id = text_attribute(conversation.id.to_string());
+    let list = text_attribute(keys::retention_list_key(&conversation.tenant));
+    let since = number_attribute(conversation.kept_since().as_millisecond());
     let item = Item::from([
-        (
-            "conversation".to_owned(),
-            text_attribute(conversation.id.to_string()),
-        ),
-        (
-            "list_key".to_owned(),
-            text_attribute(keys::retention_list_key(&conversation.tenant)),
-        ),
-        (
-            "list_at".to_owned(),
-            number_attribute(conversation.kept_since().as_millisecond()),
-        ),
+        ("conversation".to_owned(), id),
+        ("list_key".to_owned(), list),
+        ("list_at".to_owned(), since),
     ]);
     TableKey::for_retention(&conversation.id).into_item(item)
 }
@@ -138,11 +130,8 @@ pub(super) fn message_item(what: &'static str, message: &Message) -> PortResult<
         item.insert("out_rev".to_owned(), number_attribute(out.rev));
     }
     remove_fields(&mut item, &["correlation"]);
-    keys::index_trace(
-        &mut item,
-        &message.correlation,
-        keys::message_owner(&message.tenant),
-    );
+    let owner = keys::message_owner(&message.tenant);
+    keys::index_trace(&mut item, &message.correlation, owner);
     let key = TableKey::for_message(&message.conversation, message.ordinal);
     keys::index_open(&mut item, &key, message.file_due_at());
     Ok(key.into_item(item))

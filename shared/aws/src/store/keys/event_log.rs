@@ -60,10 +60,8 @@ impl TableKey {
 
     /// Returns the key of a connection.
     pub(crate) fn for_push_connection(tenant: Option<&TenantId>, connection: &str) -> Self {
-        Self::new(
-            push_connections_pk(tenant),
-            format!("{PUSH_CONNECTIONS}{connection}"),
-        )
+        let sk = format!("{PUSH_CONNECTIONS}{connection}");
+        Self::new(push_connections_pk(tenant), sk)
     }
 
     /// Returns the key of the note until when somebody of a tenant listens.

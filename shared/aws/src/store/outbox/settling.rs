@@ -80,16 +80,12 @@ impl<A: System> DynamoStore<A> {
         let condition = revision_condition(what, message)?;
         let mut actions = if records::stays_open(message) {
             // The message is dead and has no dead letter yet. It keeps its open copy, so that `reconcile` finds it.
-            vec![TransactionAction::Put(
-                records::open_message_item(what, message)?,
-                condition,
-            )]
+            let open = records::open_message_item(what, message)?;
+            vec![TransactionAction::Put(open, condition)]
         } else {
+            let open = TableKey::for_open_message(&message.conversation, message.ordinal);
             vec![
-                TransactionAction::Delete(
-                    TableKey::for_open_message(&message.conversation, message.ordinal),
-                    condition,
-                ),
+                TransactionAction::Delete(open, condition),
                 TransactionAction::put(records::message_item(what, message)?),
             ]
         };
