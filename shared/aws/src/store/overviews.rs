@@ -257,6 +257,7 @@ impl<A: System> Overviews for DynamoStore<A> {
     ) -> PortResult<Page<Conversation>> {
         self.read_waiting_page(filter, page).await
     }
+
     async fn count_unacknowledged(
         &self,
         range: (Timestamp, Timestamp),
