@@ -135,7 +135,9 @@ impl Drop for JobTaker {
 /// Threads that each own a database connection and take operations from the same queue.
 #[derive(Debug)]
 pub(crate) struct DatabaseThreads {
-    queue: Arc<JobQueue>,
+    /// The queue by which operations come to the threads. After [`Self::stop_accepting`], and after all threads have panicked, an
+    /// operation is dropped, and with it the channel of its result.
+    pub(crate) queue: Arc<JobQueue>,
     threads: Mutex<Vec<JoinHandle<()>>>,
 }
 
@@ -189,17 +191,6 @@ impl DatabaseThreads {
             lock_unpoisoned(&crew.threads).push(thread);
         }
         Ok(crew)
-    }
-
-    /// Returns the queue by which others hand operations to the threads, too.
-    pub(crate) fn queue(&self) -> Arc<JobQueue> {
-        Arc::clone(&self.queue)
-    }
-
-    /// Hands an operation to the threads. After [`Self::stop_accepting`], and after all threads have panicked, the operation is
-    /// dropped, and with it the channel of its result.
-    pub(crate) fn submit_job(&self, job: Box<DatabaseJob>, urgency: Urgency) {
-        self.queue.submit_job(job, urgency);
     }
 
     /// Accepts no more operations. The threads end when they have finished what they have. Returns the threads, to be
@@ -288,12 +279,12 @@ mod tests {
     #[test]
     fn acknowledgements_go_first_and_take_a_few_others_along() {
         let threads = idle();
-        let (ran, names) = channel();
+        let (queue, (ran, names)) = (&threads.queue, channel());
         for _ in 0..100 {
-            threads.submit_job(named("other", &ran), Urgency::Ordinary);
+            queue.submit_job(named("other", &ran), Urgency::Ordinary);
         }
         for _ in 0..200 {
-            threads.submit_job(named("acknowledgement", &ran), Urgency::Acknowledgement);
+            queue.submit_job(named("acknowledgement", &ran), Urgency::Acknowledgement);
         }
         let mut commits = Vec::new();
         for _ in 0..4 {
@@ -309,13 +300,13 @@ mod tests {
     #[test]
     fn everything_is_taken_before_the_end() {
         let threads = idle();
-        let (ran, names) = channel();
+        let (queue, (ran, names)) = (&threads.queue, channel());
         for _ in 0..500 {
-            threads.submit_job(named("acknowledgement", &ran), Urgency::Acknowledgement);
-            threads.submit_job(named("other", &ran), Urgency::Ordinary);
+            queue.submit_job(named("acknowledgement", &ran), Urgency::Acknowledgement);
+            queue.submit_job(named("other", &ran), Urgency::Ordinary);
         }
         threads.stop_accepting();
-        threads.submit_job(named("late", &ran), Urgency::Acknowledgement);
+        queue.submit_job(named("late", &ran), Urgency::Acknowledgement);
         while run_next(&threads) {}
         let names: Vec<_> = names.try_iter().collect();
         assert_eq!((names.len(), names.contains(&"late")), (1000, false));
@@ -335,11 +326,11 @@ mod tests {
         while lock_unpoisoned(&threads.queue.waiting).sleeping == 0 {
             std::thread::yield_now();
         }
-        threads.submit_job(named("first", &ran), Urgency::Ordinary);
+        threads.queue.submit_job(named("first", &ran), Urgency::Ordinary);
         assert_eq!(names.recv(), Ok("first"));
         thread.join().unwrap();
         let (job, answer) = create_job(|_| Ok(()), Vec::new());
-        threads.submit_job(job, Urgency::Ordinary);
+        threads.queue.submit_job(job, Urgency::Ordinary);
         assert!(
             matches!(answer.receive_blocking(), Err(DbError::Closed)),
             "the operation is dropped"

@@ -4,9 +4,7 @@ use crate::database_threads::{DatabaseThreads, Urgency, lock_unpoisoned};
 use crate::db_error::DbResult;
 use crate::folder::OpenError;
 use crate::intake_log::IntakeLog;
-use crate::job::{
-    DatabaseJob, JobAnswer, TransactionMode, commit_together, create_job, create_lone_job, receive_outcome,
-};
+use crate::job::{DatabaseJob, JobAnswer, TransactionMode, commit_together, create_job, create_lone_job};
 use crate::lookups::LookupConnections;
 use crate::queue::{HandledMessage, Receipt, RoundRobin};
 use crate::stored_files::{FILE, PAYLOAD, StoredFiles};
@@ -314,12 +312,8 @@ impl Embedded {
         job: Box<DatabaseJob>,
         answer: JobAnswer<T>,
     ) -> PortResult<T> {
-        let JobAnswer { done, result } = answer;
         self.submit_job(kind, job);
-        let outcome = match receive_outcome(done).await {
-            Ok(()) => result.take_committed(),
-            Err(fault) => Err(fault),
-        };
+        let outcome = answer.receive().await;
         outcome.map_err(|fault| fault.into_port_error(what))
     }
 
@@ -330,14 +324,14 @@ impl Embedded {
                 commit_together(&lock_unpoisoned(connection), kind.transaction_mode(), vec![job]);
             }
             (DatabaseAccess::Threads { writer, .. }, JobKind::Write(urgency)) => {
-                writer.submit_job(job, urgency);
+                writer.queue.submit_job(job, urgency);
             }
             (DatabaseAccess::Threads { readers, .. }, JobKind::Read) => {
-                readers.submit_job(job, Urgency::Ordinary);
+                readers.queue.submit_job(job, Urgency::Ordinary);
             }
             (DatabaseAccess::Threads { lookups, readers, .. }, JobKind::Lookup) => {
                 if let Some(job) = lookups.run_if_one_is_free(job) {
-                    readers.submit_job(job, Urgency::Ordinary);
+                    readers.queue.submit_job(job, Urgency::Ordinary);
                 }
             }
         }
@@ -375,11 +369,9 @@ impl Embedded {
             return Ok(());
         };
         let (task, answer) = create_lone_job(work);
-        writer.submit_job(task, Urgency::Ordinary);
-        answer
-            .receive()
-            .await
-            .map_err(|fault| fault.into_port_error(what))
+        writer.queue.submit_job(task, Urgency::Ordinary);
+        let outcome = answer.receive().await;
+        outcome.map_err(|fault| fault.into_port_error(what))
     }
 }
 

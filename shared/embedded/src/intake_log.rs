@@ -65,7 +65,7 @@ impl IntakeLog {
         let (known, reading) = KnownEvents::read_in_background(stored)?;
         let moving = start_mover(Mover {
             log: files.reader,
-            log_writer: writer.queue(),
+            log_writer: Arc::clone(&writer.queue),
             records,
             inbound,
             signal: Arc::clone(&signal),
@@ -97,7 +97,7 @@ impl IntakeLog {
             Ok((new, db.last_insert_rowid()))
         };
         let (job, answer) = create_job(work, Vec::new());
-        self.writer.submit_job(job, Urgency::Acknowledgement);
+        self.writer.queue.submit_job(job, Urgency::Acknowledgement);
         let (new, last) = answer.receive().await?;
         self.appended.fetch_max(last, Ordering::Relaxed);
         Ok(new)
@@ -125,14 +125,14 @@ impl IntakeLog {
         }
         let moved = *self.moved.borrow();
         let (job, answer) = create_job(move |db| select_oldest(db, moved), Vec::new());
-        self.writer.submit_job(job, Urgency::Ordinary);
+        self.writer.queue.submit_job(job, Urgency::Ordinary);
         answer.receive().await
     }
 
     /// Proves that the log accepts writes: returns once `now` is on its disk.
     pub(crate) async fn prove_write(&self, now: Timestamp) -> DbResult<()> {
         let (job, answer) = create_job(move |db| note_proof(db, now), Vec::new());
-        self.writer.submit_job(job, Urgency::Ordinary);
+        self.writer.queue.submit_job(job, Urgency::Ordinary);
         answer.receive().await
     }
 
@@ -155,7 +155,7 @@ impl IntakeLog {
             delete_moved(db, moved)?;
             rewrite(db)
         });
-        self.writer.submit_job(job, Urgency::Ordinary);
+        self.writer.queue.submit_job(job, Urgency::Ordinary);
         answer.receive().await
     }
 

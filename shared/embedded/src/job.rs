@@ -26,17 +26,17 @@ pub(crate) struct DatabaseJob<W: ?Sized = ErasedWork> {
 /// Receives the result of an operation.
 pub(crate) struct JobAnswer<T> {
     /// Receives whether the operation succeeded and was committed.
-    pub(crate) done: oneshot::Receiver<DbResult<()>>,
+    done: oneshot::Receiver<DbResult<()>>,
     /// The place where the operation puts its result.
-    pub(crate) result: JobResult<T>,
+    result: JobResult<T>,
 }
 
 /// Holds what an operation returned. It counts only if the operation was committed.
-pub(crate) struct JobResult<T>(Arc<Mutex<Option<T>>>);
+struct JobResult<T>(Arc<Mutex<Option<T>>>);
 
 impl<T> JobResult<T> {
     /// Returns the result of an operation that was committed.
-    pub(crate) fn take_committed(&self) -> DbResult<T> {
+    fn take_committed(&self) -> DbResult<T> {
         lock_unpoisoned(&self.0).take().ok_or(DbError::Closed)
     }
 }
@@ -44,7 +44,7 @@ impl<T> JobResult<T> {
 impl<T> JobAnswer<T> {
     /// Waits for the result.
     pub(crate) async fn receive(self) -> DbResult<T> {
-        receive_outcome(self.done).await?;
+        self.done.await.unwrap_or(Err(DbError::Closed))?;
         self.result.take_committed()
     }
 
@@ -60,11 +60,6 @@ impl<T> JobAnswer<T> {
         let outcome = self.done.try_recv().ok()?;
         Some(outcome.and_then(|()| self.result.take_committed()))
     }
-}
-
-/// Waits for the end of an operation.
-pub(crate) async fn receive_outcome(done: oneshot::Receiver<DbResult<()>>) -> DbResult<()> {
-    done.await.unwrap_or(Err(DbError::Closed))
 }
 
 /// Creates a job that runs `work` in a transaction. Once the job is committed, `wakes` are notified.

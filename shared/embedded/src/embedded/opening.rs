@@ -61,7 +61,7 @@ impl Embedded {
         let intake = IntakeLog::start(
             intake_files,
             (moved, stored),
-            writer.queue(),
+            Arc::clone(&writer.queue),
             Arc::clone(inbound),
             clock.clone(),
         )?;
