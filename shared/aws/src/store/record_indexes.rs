@@ -48,24 +48,6 @@ pub(super) fn parse_overdue_work(what: &'static str, item: &Item) -> PortResult<
 /// The number of instances of a tenant of which records are found.
 const INSTANCES_MAX: usize = 10_000;
 
-/// The key of a record that the index `trace` names.
-enum TracedKey {
-    Event(TableKey),
-    Message(TableKey),
-}
-
-fn parse_traced_key(item: &Item) -> Option<TracedKey> {
-    let key = TableKey {
-        pk: item::get_string(item, "pk")?.to_owned(),
-        sk: item::get_string(item, "sk")?.to_owned(),
-    };
-    match key.pk.split_once('#')?.0 {
-        "E" => Some(TracedKey::Event(key)),
-        "C" => Some(TracedKey::Message(key)),
-        _ => None,
-    }
-}
-
 /// The number of owners whose keys are read side by side.
 pub(super) const OWNERS_AT_ONCE: usize = 16;
 
@@ -79,15 +61,12 @@ impl<A: System> DynamoStore<A> {
         limit: usize,
         traced: &mut CorrelatedRecords,
     ) -> PortResult<()> {
-        let (mut events, mut messages) = (Vec::new(), Vec::new());
-        for entry in keys.iter().filter_map(parse_traced_key) {
-            match entry {
-                TracedKey::Event(key) => events.push(key),
-                TracedKey::Message(key) => messages.push(key),
-            }
-        }
+        let keys_of = |kind: &'static str| -> Vec<TableKey> {
+            let keys = keys.iter().filter_map(TableKey::from_item);
+            keys.filter(|key| key.pk.starts_with(kind)).collect()
+        };
         let now = self.table.system.now();
-        let found = self.table.get_records(what, events, true).await?;
+        let found = self.table.get_records(what, keys_of("E#"), true).await?;
         for item in found.into_iter().filter_map(|item| item::unexpired(item, now)) {
             let Some(event) = item::keep_readable(records::parse_event_record(what, &item)) else {
                 continue;
@@ -98,7 +77,7 @@ impl<A: System> DynamoStore<A> {
                 traced.events.push(event);
             }
         }
-        for record in self.table.get_records(what, messages, true).await? {
+        for record in self.table.get_records(what, keys_of("C#"), true).await? {
             let Some(message) = item::keep_readable(records::parse_message(what, &record)) else {
                 continue;
             };
