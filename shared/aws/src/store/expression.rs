@@ -48,6 +48,18 @@ impl Expression {
         instance.map(|instance| Self::new("#instance = :instance").with_text(":instance", instance.as_str()))
     }
 
+    /// Returns the condition that the attribute of a path (`#job.#group`) is one of `texts`.
+    pub(crate) fn one_of<'a>(path: &str, texts: impl Iterator<Item = &'a str>) -> Self {
+        let (mut names, mut condition) = (Vec::new(), Self::default());
+        for (number, text) in texts.enumerate() {
+            let name = format!(":one{number}");
+            condition = condition.with_text(&name, text);
+            names.push(name);
+        }
+        condition.text = format!("{path} IN ({})", names.join(", "));
+        condition
+    }
+
     /// Returns the condition that the record does not exist.
     pub(crate) fn record_absent() -> Self {
         Self::new("attribute_not_exists(#pk)")

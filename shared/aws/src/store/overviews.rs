@@ -69,14 +69,10 @@ struct IndexedConversation {
     waiting_since: Timestamp,
 }
 
-/// Returns the condition that a message or parked conversation is of one of `instances`.
+/// Returns the condition that a message or conversation is of one of `instances`.
 fn of_instances(instances: &[Instance]) -> Expression {
-    let names: Vec<String> = (0..instances.len()).map(|number| format!(":i{number}")).collect();
-    let condition = Expression::new(format!("#instance IN ({})", names.join(", ")));
-    let values = names.iter().zip(instances);
-    values.fold(condition, |condition, (name, instance)| {
-        condition.with_text(name, instance.id.as_str())
-    })
+    let ids = instances.iter().map(|instance| instance.id.as_str());
+    Expression::one_of("#instance", ids)
 }
 
 /// Returns the condition that an event is of one of `instances`. An event names its instance as the provider does.

@@ -25,16 +25,6 @@ use recado_ports::ports::{
 /// The number of FIFO groups whose events one query finds. A condition has 100 values at most.
 const GROUPS_AT_ONCE: usize = 50;
 
-/// Returns the condition that an event is of one of `groups`.
-fn events_of_groups(groups: &[&String]) -> Expression {
-    let names: Vec<String> = (0..groups.len()).map(|number| format!(":g{number}")).collect();
-    let theirs = Expression::new(format!("#job.#group IN ({})", names.join(", ")));
-    let values = names.iter().zip(groups);
-    values.fold(theirs, |theirs, (name, group)| {
-        theirs.with_text(name, group.as_str())
-    })
-}
-
 /// Returns the actions that write a conversation and delete messages of it.
 fn message_deletions(
     what: &'static str,
@@ -139,7 +129,8 @@ impl<A: System> RecordRemoval for DynamoStore<A> {
             EventOwners::Groups(groups) => {
                 let groups: Vec<&String> = groups.iter().collect();
                 for some in groups.chunks(GROUPS_AT_ONCE) {
-                    found.extend(self.read_pending_events(WHAT, &events_of_groups(some)).await?);
+                    let theirs = Expression::one_of("#job.#group", some.iter().map(|group| group.as_str()));
+                    found.extend(self.read_pending_events(WHAT, &theirs).await?);
                 }
             }
             EventOwners::Instances(instances, limit) => {
