@@ -2,9 +2,8 @@
 
 use super::AwsQueues;
 use super::message_body::encode_body;
-use crate::error::{invalid_request, port_error};
+use crate::error::{invalid_request, none_if_missing, port_error};
 use async_trait::async_trait;
-use aws_sdk_sqs::operation::delete_message::DeleteMessageError;
 use aws_sdk_sqs::types::{MessageAttributeValue, MessageSystemAttributeName, QueueAttributeName};
 use recado_domain::dead_letter::{
     DeadLetter, DeadLetterContent, QueueName, RedrivenLetter, UNREADABLE_GROUP,
@@ -156,18 +155,8 @@ impl<A: System> DeadLetterQueues for AwsQueues<A> {
             .delete_message()
             .queue_url(self.config.dlq_url(WHAT, copy.queue)?)
             .receipt_handle(&copy.receipt);
-        match request.send().await {
-            Ok(_) => Ok(()),
-            // The message is gone already: it was removed by this receipt before, or by another.
-            Err(error)
-                if error
-                    .as_service_error()
-                    .is_some_and(DeleteMessageError::is_receipt_handle_is_invalid) =>
-            {
-                Ok(())
-            }
-            Err(error) => Err(port_error(WHAT, &error)),
-        }
+        // With a receipt that is no longer valid, the message is gone already: it was removed by it before, or by another.
+        none_if_missing(WHAT, "ReceiptHandleIsInvalid", request.send().await).map(drop)
     }
 
     async fn enqueue_redrive(
@@ -208,20 +197,11 @@ fn copy_attributes(dead_letter: &DeadLetter) -> Vec<(&'static str, String)> {
         ("attempts", dead_letter.attempts.to_string()),
         ("correlation_id", dead_letter.correlation.to_string()),
     ];
-    fields.extend(
-        dead_letter
-            .instance
-            .as_ref()
-            .map(|instance| ("instance", instance.to_string())),
-    );
+    let instance = dead_letter.instance.as_ref();
+    fields.extend(instance.map(|instance| ("instance", instance.to_string())));
     // An attribute must not be empty.
-    fields.extend(
-        dead_letter
-            .last_error
-            .clone()
-            .filter(|error| !error.is_empty())
-            .map(|error| ("last_error", error)),
-    );
+    let error = dead_letter.last_error.clone().filter(|error| !error.is_empty());
+    fields.extend(error.map(|error| ("last_error", error)));
     for (_, value) in &mut fields {
         *value = sanitize_attribute(value);
     }

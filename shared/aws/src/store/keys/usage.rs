@@ -48,10 +48,8 @@ impl TableKey {
         let (Some(pk), Some(sk)) = (get_string(item, "pk"), get_string(item, "sk")) else {
             return Vec::new();
         };
-        let mut parts = sk.splitn(4, '#');
-        let (Some(day), Some(agent), Some(_), Some(rest)) =
-            (parts.next(), parts.next(), parts.next(), parts.next())
-        else {
+        let parts: Vec<&str> = sk.splitn(4, '#').collect();
+        let [day, agent, _, rest] = parts[..] else {
             return Vec::new();
         };
         let shards = 0..SHARDS_MAX;
