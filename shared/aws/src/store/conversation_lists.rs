@@ -27,14 +27,9 @@ fn parse_match(filter: &ConversationFilter, item: &Item) -> PortResult<Option<(L
 }
 
 fn matches_filter(filter: &ConversationFilter, conversation: &Conversation) -> bool {
-    filter
-        .tenant
-        .as_ref()
-        .is_none_or(|tenant| *tenant == conversation.tenant)
-        && filter
-            .instance
-            .as_ref()
-            .is_none_or(|instance| *instance == conversation.instance)
+    let (tenant, instance) = (filter.tenant.as_ref(), filter.instance.as_ref());
+    tenant.is_none_or(|tenant| *tenant == conversation.tenant)
+        && instance.is_none_or(|instance| *instance == conversation.instance)
         && filter.mode.is_none_or(|mode| mode == conversation.mode)
         && filter.matches_label(conversation)
         && match conversation.listed_status() {

@@ -127,19 +127,13 @@ impl<A: System> DynamoStore<A> {
             (KEY.to_owned(), text_attribute(new.to_hex())),
             (FORMAT.to_owned(), number_attribute(i64::from(RECORD_FORMAT))),
         ]));
-        let written = self
-            .table
-            .put_record(WHAT, item, Some(Expression::record_absent()))
-            .await?;
-        match written {
-            Ok(()) => Ok(self.identity.get_or_init(|| new).clone()),
-            Err(refused) => {
-                let found = refused
-                    .0
-                    .ok_or_else(|| PortError::unavailable(WHAT, "it was not told"))?;
-                self.accept_identity_item(WHAT, &found).await
-            }
-        }
+        let absent = Some(Expression::record_absent());
+        let Err(refused) = self.table.put_record(WHAT, item, absent).await? else {
+            return Ok(self.identity.get_or_init(|| new).clone());
+        };
+        let found = refused.0;
+        let found = found.ok_or_else(|| PortError::unavailable(WHAT, "it was not told"))?;
+        self.accept_identity_item(WHAT, &found).await
     }
 }
 

@@ -46,11 +46,9 @@ impl ListPosition {
         let (at, id) = cursor
             .split_once('~')
             .ok_or_else(|| PortError::invalid(what, "not a cursor"))?;
-        Ok(Self::new(
-            at.parse::<i64>()
-                .map_err(|error| PortError::invalid(what, error))?,
-            id,
-        ))
+        let at = at.parse::<i64>();
+        let at = at.map_err(|error| PortError::invalid(what, error))?;
+        Ok(Self::new(at, id))
     }
 }
 

@@ -48,14 +48,12 @@ impl<A: System> DynamoStore<A> {
         };
         let parse = |item: &Item| item::keep_readable(records::parse_conversation(WHAT, item));
         let found: Page<Conversation> = self.read_indexed_page(indexed, limit, parse).await?;
+        let tenant = filter.tenant.as_ref();
         let matching = |conversation: &Conversation| {
             conversation.person_owed_since().is_some()
                 && filter.mode.is_none_or(|mode| mode == conversation.mode)
                 && filter.matches_label(conversation)
-                && filter
-                    .tenant
-                    .as_ref()
-                    .is_none_or(|tenant| *tenant == conversation.tenant)
+                && tenant.is_none_or(|tenant| *tenant == conversation.tenant)
         };
         Ok(Page {
             items: found.items.into_iter().filter(matching).collect(),
