@@ -34,7 +34,7 @@ from processes import MeasurementError
 ROOT = Path(__file__).resolve().parents[1]
 FUNCTIONS = ["webhook", "processor", "deferred-reply", "sender", "api", "reconcile"]
 PARTS = ["parsing", "cold-start", "sizes", "embedded"]
-# The time to acknowledge and the memory that are promised (docs/coverage/operation.md); 64 MB are 61 MiB.
+# The time to acknowledge and the memory that are promised (docs/figures.md); 64 MB are 61 MiB.
 P99_MS_MAX = 100
 RSS_MIB_MAX = 64_000_000 / 1_048_576
 

@@ -17,9 +17,11 @@ import sys
 import tomllib
 from pathlib import Path
 
-from coverage import CONTRACT, read_rust
-
 ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "tests/behaviours"))
+
+from harness.rows import CONTRACT, list_tests  # noqa: E402
+
 TABLE = ROOT / "tests/planted.toml"
 FOLDER = Path(os.environ.get("CARGO_TARGET_DIR", "target")) / "planted"
 # The programs that run the contract of the stores: for what is planted in the DynamoDB adapter, and for everything else.
@@ -91,7 +93,7 @@ def find_faults(bugs: list[Bug]) -> list[str]:
             faults.append(f"{bug.name}: it has no switch, or no test")
         for test in bug.tests:
             path, _, name = test.partition("#")
-            if not (ROOT / path).is_file() or name not in read_rust(path)[1]:
+            if not (ROOT / path).is_file() or name not in list_tests(path):
                 faults.append(f"{bug.name}: there is no test {test}")
     names = [bug.name for bug in bugs]
     faults += [f"{name}: two bugs have this name" for name in sorted({name for name in names if names.count(name) > 1})]

@@ -139,8 +139,8 @@ tests/import_circles.py || complain "files import each other in circles: tests/i
 tests/plain_words.py || complain "names or comments are hard to read: tests/plain_words.py --list"
 # A part only grows with a limit that somebody raises.
 tests/size.py --check || complain "a part has more lines than it may: tests/size.py"
-# What the pages of docs/coverage name exists.
-tests/coverage.py || complain "docs/coverage names what is not there: tests/coverage.py --write mends what moved"
+# Each behaviour that may not break has a case, or names a test that is there.
+tests/behaviours/run.py --rows >/dev/null || complain "tests/behaviours/rows.toml names what is not there"
 # Each planted bug still has its place and its test.
 tests/planted.py --check || complain "tests/planted.toml names what is not there"
 # The links of the pages lead to files and headings that exist.

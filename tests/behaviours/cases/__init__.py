@@ -1,4 +1,4 @@
-"""The cases, by the topics of docs/coverage, and the attacks (`attacks_…`)."""
+"""The cases, by their topics, and the attacks (`attacks_…`)."""
 
 KEYS = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "EVOLUTION_API_URL", "EVOLUTION_API_KEY", "META_ACCESS_TOKEN", "D360_API_KEY")
 # Names of settings that an earlier worker and an earlier delivery service had, and that have no effect.
