@@ -215,7 +215,7 @@ pub(crate) struct PagedQuery {
 }
 
 impl PagedQuery {
-    /// Starts a list of the rows of `table` that have a `time`, the newest first, and of one time sorted by `id`.
+    /// Starts a list of the rows of `table` that have a `time`, the newest first. Those of one time are sorted by `id`.
     pub(crate) fn newest_first(
         table: &'static str,
         time: &'static str,
@@ -224,7 +224,7 @@ impl PagedQuery {
         Self::begin(table, time, page, ("<", "DESC"))
     }
 
-    /// Starts a list of the rows of `table` that have a `time`, the oldest first, and of one time sorted by `id`.
+    /// Starts a list of the rows of `table` that have a `time`, the oldest first. Those of one time are sorted by `id`.
     pub(crate) fn oldest_first(
         table: &'static str,
         time: &'static str,

@@ -140,7 +140,7 @@ impl UpdateChange {
         self
     }
 
-    /// Puts the record into the index `open` at the time at which it is due, or takes it out of it.
+    /// Puts the record into the index `open` at the time at which it is due. Without one, it is taken out.
     pub(crate) fn index_open(self, key: &TableKey, due: Option<Timestamp>) -> Self {
         match due {
             None => self.remove_attributes(&["open_shard", "open_due"]),

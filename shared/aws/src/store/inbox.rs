@@ -269,7 +269,7 @@ impl<A: System> Inbox for DynamoStore<A> {
         }
     }
 
-    /// Notes it on condition that the event is still pending and was enqueued as often as was read; if the condition fails, all is tried
+    /// Notes that a pending event is enqueued again, on condition that it was enqueued as often as was read. If that fails, all is tried
     /// again.
     async fn record_reenqueue(&self, id: &EventId, at: Timestamp) -> PortResult<Option<EventRecord>> {
         const WHAT: &str = "noting an event enqueued again";
