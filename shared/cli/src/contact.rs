@@ -151,13 +151,11 @@ fn format_instance(item: &Value) -> String {
     let conversations = list_items(item, "conversations").iter();
     lines.extend(conversations.map(|conversation| {
         let of = |name: &str| text_or_dash(conversation, name);
-        match find_text(conversation, "erased_at") {
-            Some(at) => format!("  {}  erased {}", of("id"), format_local_time(at)),
-            None => {
-                let last = format_local_time(of("last_message_at"));
-                format!("  {}  {}, last message {last}", of("id"), of("status"))
-            }
+        if let Some(at) = find_text(conversation, "erased_at") {
+            return format!("  {}  erased {}", of("id"), format_local_time(at));
         }
+        let last = format_local_time(of("last_message_at"));
+        format!("  {}  {}, last message {last}", of("id"), of("status"))
     }));
     lines.join("\n") + "\n"
 }

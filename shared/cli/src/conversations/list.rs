@@ -57,18 +57,18 @@ pub(super) fn describe_list(wanted: ListArguments) -> ApiCommand {
 /// Formats a page of conversations within 80 columns. Below each are its id, the contact's name and the agent's note.
 pub(super) fn format_conversations(answer: &Value, waiting: bool) -> String {
     let items = list_items(answer, "items");
-    let (nothing, heading, build_row): (_, &[&str], fn(&Value) -> Vec<String>) = if waiting {
-        let heading = &["since", "contact", "why", "taken by"];
-        ("Nobody waits for a person.\n", heading, build_waiting_row)
-    } else {
-        let heading = &["last", "contact", "who answers", "status", "instance"];
-        ("No conversations.\n", heading, build_listed_row)
-    };
-    let all = if items.is_empty() {
-        nothing.to_owned()
-    } else {
-        let below = items.iter().map(list_lines_below).collect();
-        format_with_lines_below(heading, items.iter().map(build_row).collect(), below)
+    let below = items.iter().map(list_lines_below).collect();
+    let all = match (items.is_empty(), waiting) {
+        (true, true) => "Nobody waits for a person.\n".to_owned(),
+        (true, false) => "No conversations.\n".to_owned(),
+        (false, true) => {
+            let heading = ["since", "contact", "why", "taken by"];
+            format_with_lines_below(&heading, items.iter().map(build_waiting_row).collect(), below)
+        }
+        (false, false) => {
+            let heading = ["last", "contact", "who answers", "status", "instance"];
+            format_with_lines_below(&heading, items.iter().map(build_listed_row).collect(), below)
+        }
     };
     all + &format_more(answer)
 }
