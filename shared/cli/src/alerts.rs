@@ -148,7 +148,7 @@ fn list_notifications(state: &str) -> ApiCommand {
 }
 
 fn find_runbook(name: &str) -> Result<&'static str> {
-    let kind = AlertKind::ALL.into_iter().find(|kind| kind.as_str() == name);
+    let kind = AlertKind::ALL.iter().copied().find(|kind| kind.as_str() == name);
     let known = || {
         let names: Vec<&str> = AlertKind::ALL.iter().map(|kind| kind.as_str()).collect();
         format!("there is no alert {name}; there is {}", names.join(", "))

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 pub use session::{ConsoleRequest, ConsoleSession, SESSION_PATH};
 use std::collections::BTreeSet;
 use std::fmt;
+use strum::IntoStaticStr;
 
 /// The shortest token that is accepted, in characters: a shorter one can be guessed.
 pub const TOKEN_LENGTH_MIN: usize = 32;
@@ -30,9 +31,10 @@ pub fn is_strong_token(text: &str) -> bool {
 }
 
 /// The role of a token.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, IntoStaticStr)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = TokenRoleSchema))]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum TokenRole {
     /// Reads.
     Viewer,
@@ -73,13 +75,7 @@ impl TokenRole {
 
     /// Returns the name of the role in records, requests and on the command line.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Viewer => "viewer",
-            Self::Operator => "operator",
-            Self::Sender => "sender",
-            Self::Manager => "manager",
-            Self::Admin => "admin",
-        }
+        self.into()
     }
 
     /// Parses the name of a role.

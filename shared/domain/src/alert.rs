@@ -19,6 +19,7 @@ use crate::millis::{self, add_duration};
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
+use strum::{IntoStaticStr, VariantArray};
 
 /// Time for which an alert that is over is kept: 90 days.
 pub const ALERT_RETENTION: SignedDuration = SignedDuration::from_hours(90 * 24);
@@ -27,6 +28,8 @@ pub const ALERT_RETENTION: SignedDuration = SignedDuration::from_hours(90 * 24);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
+#[derive(IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "snake_case")]
 pub enum AlertKind {
     /// Recado was not running, or its minutely pass did not run.
     NoHeartbeat,
@@ -62,43 +65,11 @@ pub enum AlertKind {
 
 impl AlertKind {
     /// All kinds, those of the whole installation first.
-    pub const ALL: [Self; 15] = [
-        Self::NoHeartbeat,
-        Self::FullDisk,
-        Self::QueueDepth,
-        Self::SlowProcessing,
-        Self::DeadLetters,
-        Self::Disconnected,
-        Self::MissingKey,
-        Self::SilentInstance,
-        Self::CustomerWaits,
-        Self::PersonNeeded,
-        Self::NotAcknowledged,
-        Self::NumberQuality,
-        Self::Budget,
-        Self::ModelFails,
-        Self::WebhookFails,
-    ];
+    pub const ALL: &'static [Self] = Self::VARIANTS;
 
     /// Returns the word for the kind in records, in the configuration and in the API.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::NoHeartbeat => "no_heartbeat",
-            Self::FullDisk => "full_disk",
-            Self::QueueDepth => "queue_depth",
-            Self::SlowProcessing => "slow_processing",
-            Self::DeadLetters => "dead_letters",
-            Self::Disconnected => "disconnected",
-            Self::MissingKey => "missing_key",
-            Self::SilentInstance => "silent_instance",
-            Self::CustomerWaits => "customer_waits",
-            Self::PersonNeeded => "person_needed",
-            Self::NotAcknowledged => "not_acknowledged",
-            Self::NumberQuality => "number_quality",
-            Self::Budget => "budget",
-            Self::ModelFails => "model_fails",
-            Self::WebhookFails => "webhook_fails",
-        }
+        self.into()
     }
 
     /// Returns the kind's page of `docs/runbooks`, without its ending.
@@ -124,9 +95,10 @@ impl AlertKind {
 }
 
 /// The urgency of an alert.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, IntoStaticStr)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum AlertSeverity {
     /// A person should look within the hour.
     Warning,
@@ -137,10 +109,7 @@ pub enum AlertSeverity {
 impl AlertSeverity {
     /// Returns the word for the severity in records and the API.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Warning => "warning",
-            Self::Critical => "critical",
-        }
+        self.into()
     }
 }
 

@@ -5,6 +5,7 @@ use crate::ids::{CorrelationId, Nonce, TenantId, TokenName};
 use crate::millis;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
+use strum::{IntoStaticStr, VariantArray};
 
 /// The longest id, state or change that an entry holds, in characters. The rest is cut off.
 const TEXT_MAX: usize = 400;
@@ -19,6 +20,8 @@ pub const NOT_KEPT: &str = "(not kept)";
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = AuditActionSchema))]
 #[serde(rename_all = "snake_case")]
+#[derive(IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "snake_case")]
 pub enum AuditAction {
     /// Created, changed or removed a tenant, an agent, an instance or the configuration of alerts.
     ConfigurationChanged,
@@ -82,76 +85,16 @@ pub enum AuditAction {
 
 impl AuditAction {
     /// All actions.
-    pub const ALL: [Self; 29] = [
-        Self::ConfigurationChanged,
-        Self::WebhookSecretsRead,
-        Self::SecretRotated,
-        Self::TokenCreated,
-        Self::TokenRevoked,
-        Self::ConversationTakenOver,
-        Self::ConversationGivenBack,
-        Self::ConversationResolved,
-        Self::EffectDecided,
-        Self::ConversationAnswered,
-        Self::ConversationLabelled,
-        Self::NoteAdded,
-        Self::NoteDeleted,
-        Self::MessageCancelled,
-        Self::DeadLetterRedriven,
-        Self::DeadLetterDeleted,
-        Self::ContactFound,
-        Self::ContactExported,
-        Self::ContactErased,
-        Self::TenantRemoved,
-        Self::CaughtUp,
-        Self::AlertsTested,
-        Self::NotificationRedriven,
-        Self::InstanceConnected,
-        Self::PairingStarted,
-        Self::SetupChecked,
-        Self::KnowledgeChanged,
-        Self::WebhookTested,
-        Self::EventsReplayed,
-    ];
+    pub const ALL: &'static [Self] = Self::VARIANTS;
 
     /// Returns the name of the action in records, requests and on the command line.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::ConfigurationChanged => "configuration_changed",
-            Self::WebhookSecretsRead => "webhook_secrets_read",
-            Self::SecretRotated => "secret_rotated",
-            Self::TokenCreated => "token_created",
-            Self::TokenRevoked => "token_revoked",
-            Self::ConversationTakenOver => "conversation_taken_over",
-            Self::ConversationGivenBack => "conversation_given_back",
-            Self::ConversationResolved => "conversation_resolved",
-            Self::EffectDecided => "effect_decided",
-            Self::ConversationAnswered => "conversation_answered",
-            Self::ConversationLabelled => "conversation_labelled",
-            Self::NoteAdded => "note_added",
-            Self::NoteDeleted => "note_deleted",
-            Self::MessageCancelled => "message_cancelled",
-            Self::DeadLetterRedriven => "dead_letter_redriven",
-            Self::DeadLetterDeleted => "dead_letter_deleted",
-            Self::ContactFound => "contact_found",
-            Self::ContactExported => "contact_exported",
-            Self::ContactErased => "contact_erased",
-            Self::TenantRemoved => "tenant_removed",
-            Self::CaughtUp => "caught_up",
-            Self::AlertsTested => "alerts_tested",
-            Self::NotificationRedriven => "notification_redriven",
-            Self::InstanceConnected => "instance_connected",
-            Self::PairingStarted => "pairing_started",
-            Self::SetupChecked => "setup_checked",
-            Self::KnowledgeChanged => "knowledge_changed",
-            Self::WebhookTested => "webhook_tested",
-            Self::EventsReplayed => "events_replayed",
-        }
+        self.into()
     }
 
     /// Parses the name of an action.
     pub fn parse(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|action| action.as_str() == text)
+        Self::ALL.iter().copied().find(|action| action.as_str() == text)
     }
 }
 
@@ -279,7 +222,7 @@ mod tests {
 
     #[test]
     fn each_action_is_written_and_read_by_one_name() {
-        for action in AuditAction::ALL {
+        for &action in AuditAction::ALL {
             assert_eq!(AuditAction::parse(action.as_str()), Some(action));
             assert_eq!(serde_json::to_value(action).unwrap(), action.as_str());
         }

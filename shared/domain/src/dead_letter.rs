@@ -14,6 +14,7 @@ use jiff::Timestamp;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use strum::IntoStaticStr;
 
 /// A dead letter: a copy of an event, message or queue message that was given up. The record of the event or message
 /// decides; this copy serves for reading and for redrive.
@@ -290,9 +291,10 @@ fn read_field<T: DeserializeOwned>(record: &Value, name: &str) -> Option<T> {
 pub const UNREADABLE_GROUP: &str = "unreadable";
 
 /// Recado's queues.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, IntoStaticStr)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum QueueName {
     /// Events to process. FIFO groups are made by contact.
     Inbound,
@@ -308,10 +310,6 @@ impl QueueName {
 
     /// Returns the queue's name in records, logs and routes.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Inbound => "inbound",
-            Self::Turns => "turns",
-            Self::Outbound => "outbound",
-        }
+        self.into()
     }
 }

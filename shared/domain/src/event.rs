@@ -15,11 +15,13 @@ use crate::trace_context::ParentSpan;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use strum::IntoStaticStr;
 
 /// The kinds of events.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, IntoStaticStr)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum EventKind {
     /// A message, from the contact or typed by the business on its phone.
     Message,
@@ -33,11 +35,7 @@ pub enum EventKind {
 impl EventKind {
     /// Returns the kind's name in records.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Message => "message",
-            Self::Failed => "failed",
-            Self::Connection => "connection",
-        }
+        self.into()
     }
 }
 

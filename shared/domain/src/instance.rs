@@ -25,9 +25,10 @@ pub use refusals::{REFUSALS_MAX, RefusalRun};
 pub use standing::{MessagingLimit, NumberQuality, NumberStanding, SeenStanding};
 
 /// The state of an instance's connection, which decides whether messages can be sent.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, strum::IntoStaticStr)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum ConnectionStatus {
     /// The instance can send, as far as known.
     #[default]
@@ -43,12 +44,7 @@ pub enum ConnectionStatus {
 impl ConnectionStatus {
     /// Returns the word for the state in records and the API.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Open => "open",
-            Self::Closed => "closed",
-            Self::Unreachable => "unreachable",
-            Self::NeedsCredentials => "needs_credentials",
-        }
+        self.into()
     }
 }
 

@@ -123,9 +123,10 @@ pub struct Message<Out = Option<Outbox>> {
 }
 
 /// The status of a message as the API reports it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, strum::IntoStaticStr)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum MessageStatus {
     /// Not yet accepted by the provider.
     Pending,
@@ -144,14 +145,7 @@ pub enum MessageStatus {
 impl MessageStatus {
     /// Returns the word for the status in the API.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Pending => "pending",
-            Self::Sent => "sent",
-            Self::Delivered => "delivered",
-            Self::Read => "read",
-            Self::Failed => "failed",
-            Self::Cancelled => "cancelled",
-        }
+        self.into()
     }
 }
 

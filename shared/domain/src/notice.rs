@@ -14,9 +14,10 @@ pub const NOTICES_MAX: usize = 50;
 pub const NOTICE_RETENTION: SignedDuration = SignedDuration::from_hours(90 * 24);
 
 /// The subject of a notice.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, strum::IntoStaticStr)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum NoticeKind {
     /// A template was approved, rejected or paused, or its status changed otherwise.
     TemplateStatus,
@@ -55,24 +56,7 @@ pub enum NoticeKind {
 impl NoticeKind {
     /// Returns the name of the kind in records.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::TemplateStatus => "template_status",
-            Self::TemplateQuality => "template_quality",
-            Self::TemplateCategory => "template_category",
-            Self::TemplateComponents => "template_components",
-            Self::Account => "account",
-            Self::AccountAlert => "account_alert",
-            Self::AccountReview => "account_review",
-            Self::AccountSettings => "account_settings",
-            Self::Capability => "capability",
-            Self::NumberQuality => "number_quality",
-            Self::NumberName => "number_name",
-            Self::Security => "security",
-            Self::Username => "username",
-            Self::Flow => "flow",
-            Self::Partner => "partner",
-            Self::Payment => "payment",
-        }
+        self.into()
     }
 }
 

@@ -13,6 +13,7 @@ use crate::content::{ButtonKind, Content, MediaKind};
 pub use media_source::{
     UPLOAD_PREFIX, build_upload_key, is_private_url, is_public_https_url, names_upload, upload_payload_key,
 };
+use strum::{IntoStaticStr, VariantArray};
 
 /// Largest length of a text, in characters.
 /// <https://developers.facebook.com/docs/whatsapp/cloud-api/messages/text-messages>
@@ -22,7 +23,8 @@ pub const TEXT_MAX: usize = 4096;
 pub const CAPTION_MAX: usize = 1024;
 
 /// The kinds of content that can be sent, as providers distinguish them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "snake_case")]
 pub enum OutgoingKind {
     /// Plain text.
     Text,
@@ -33,6 +35,7 @@ pub enum OutgoingKind {
     /// A sound recording or music.
     Audio,
     /// A voice note.
+    #[strum(serialize = "voice note")]
     Voice,
     /// Any other file.
     Document,
@@ -45,10 +48,13 @@ pub enum OutgoingKind {
     /// A reaction, or the removal of a reaction.
     Reaction,
     /// Buttons that send an answer.
+    #[strum(serialize = "reply buttons")]
     ReplyButtons,
     /// A single button that opens a web page.
+    #[strum(serialize = "URL button")]
     UrlButton,
     /// A button that calls a number or copies a code, or a mixture of buttons.
+    #[strum(serialize = "call or copy button")]
     OtherButton,
     /// A list menu.
     List,
@@ -60,45 +66,11 @@ pub enum OutgoingKind {
 
 impl OutgoingKind {
     /// All kinds.
-    pub const ALL: [Self; 16] = [
-        Self::Text,
-        Self::Image,
-        Self::Video,
-        Self::Audio,
-        Self::Voice,
-        Self::Document,
-        Self::Sticker,
-        Self::Location,
-        Self::Contacts,
-        Self::Reaction,
-        Self::ReplyButtons,
-        Self::UrlButton,
-        Self::OtherButton,
-        Self::List,
-        Self::Poll,
-        Self::Template,
-    ];
+    pub const ALL: &'static [Self] = Self::VARIANTS;
 
     /// Returns the name of the kind in errors and documents.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Text => "text",
-            Self::Image => "image",
-            Self::Video => "video",
-            Self::Audio => "audio",
-            Self::Voice => "voice note",
-            Self::Document => "document",
-            Self::Sticker => "sticker",
-            Self::Location => "location",
-            Self::Contacts => "contacts",
-            Self::Reaction => "reaction",
-            Self::ReplyButtons => "reply buttons",
-            Self::UrlButton => "URL button",
-            Self::OtherButton => "call or copy button",
-            Self::List => "list",
-            Self::Poll => "poll",
-            Self::Template => "template",
-        }
+        self.into()
     }
 }
 

@@ -3,11 +3,13 @@
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
+use strum::IntoStaticStr;
 
 /// The reason why a message, an event or a reply was given up, left out or is waiting.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, IntoStaticStr)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum Reason {
     /// All attempts were used up on errors that might have passed.
     MaxRetriesExceeded,
@@ -83,35 +85,7 @@ impl Reason {
 
     /// Returns the word that records, logs and the API use.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::MaxRetriesExceeded => "max_retries_exceeded",
-            Self::WhatsappPermanentError => "whatsapp_permanent_error",
-            Self::InstanceDisconnected => "instance_disconnected",
-            Self::WindowClosed => "window_closed",
-            Self::Poison => "poison",
-            Self::UnknownInstance => "unknown_instance",
-            Self::TakenOver => "taken_over",
-            Self::Stale => "stale",
-            Self::ModelFailed => "model_failed",
-            Self::UnknownOutcome => "unknown_outcome",
-            Self::Purged => "purged",
-            Self::TooMuchToRead => "too_much_to_read",
-            Self::HandedOver => "handed_over",
-            Self::SimulatedReply => "simulated_reply",
-            Self::Blocked => "blocked",
-            Self::Expired => "expired",
-            Self::TooManyTurns => "too_many_turns",
-            Self::AnswerLoop => "answer_loop",
-            Self::AgentSilent => "agent_silent",
-            Self::SpellingCorrection => "spelling_correction",
-            Self::TokenBudget => "token_budget",
-            Self::OptedOut => "opted_out",
-            Self::BatchCancelled => "batch_cancelled",
-            Self::EmailRefused => "email_refused",
-            Self::EmailSenderUnavailable => "email_sender_unavailable",
-            Self::HeldElsewhere => "held_elsewhere",
-            Self::UnknownField => "unknown_field",
-        }
+        self.into()
     }
 }
 

@@ -8,10 +8,12 @@ use crate::retention::RetentionPeriod;
 use crate::tools::TurnToolCall;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
+use strum::IntoStaticStr;
 
 /// A named step of a turn, in the order in which a turn takes them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, IntoStaticStr)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum TurnStep {
     /// Reads the conversation and its newest messages.
     Read,
@@ -55,26 +57,7 @@ pub enum TurnStep {
 impl TurnStep {
     /// Returns the word that records, logs and the API use.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Read => "read",
-            Self::Owed => "owed",
-            Self::Instance => "instance",
-            Self::Hours => "hours",
-            Self::Journal => "journal",
-            Self::Choose => "choose",
-            Self::Limits => "limits",
-            Self::Place => "place",
-            Self::Lease => "lease",
-            Self::ReadyReply => "ready_reply",
-            Self::Files => "files",
-            Self::FileTexts => "file_texts",
-            Self::ShownFiles => "shown_files",
-            Self::Knowledge => "knowledge",
-            Self::Model => "model",
-            Self::Hold => "hold",
-            Self::Commit => "commit",
-            Self::Unknown => "unknown",
-        }
+        self.into()
     }
 }
 

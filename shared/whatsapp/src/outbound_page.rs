@@ -49,7 +49,7 @@ fn render_page() -> String {
     let mut page = HEAD.to_owned();
     for (provider, name) in PROVIDERS {
         write!(page, "\n## {name}\n\n| kind | | how |\n| --- | --- | --- |\n").unwrap();
-        for kind in OutgoingKind::ALL {
+        for &kind in OutgoingKind::ALL {
             write_row(&mut page, kind, content_support(provider, kind));
         }
     }

@@ -194,7 +194,7 @@ pub async fn every_alert_fires_and_ends<S: Store>(store: &S) {
     let live = succeed(list_live_alerts(store, None, 100)).await;
     assert_eq!(live, []);
     let kinds: BTreeSet<AlertKind> = ended_kinds(store).await.into_iter().collect();
-    let expected = AlertKind::ALL.into_iter().collect();
+    let expected = AlertKind::ALL.iter().copied().collect();
     assert_eq!(kinds, expected, "each kind was there");
 }
 

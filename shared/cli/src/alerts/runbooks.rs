@@ -31,7 +31,7 @@ mod tests {
     #[test]
     fn each_kind_of_alert_has_its_runbook_which_says_what_to_look_at_and_how_to_check() {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/runbooks");
-        for kind in AlertKind::ALL {
+        for &kind in AlertKind::ALL {
             let page = folder.join(format!("{}.md", kind.runbook()));
             let text = std::fs::read_to_string(&page).unwrap();
             assert_eq!(text, read_runbook(kind), "{}", page.display());
@@ -52,7 +52,7 @@ mod tests {
     #[test]
     fn the_page_about_watching_names_every_runbook() {
         let page = include_str!("../../../../docs/watching.md");
-        for kind in AlertKind::ALL {
+        for &kind in AlertKind::ALL {
             assert!(page.contains(&format!("`{}`", kind.as_str())), "{kind:?}");
             assert!(
                 page.contains(&format!("(runbooks/{}.md)", kind.runbook())),

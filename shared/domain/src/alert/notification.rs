@@ -23,9 +23,10 @@ pub fn retry_delay(attempts: u32) -> SignedDuration {
 }
 
 /// The state of a notification that is not delivered.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, strum::IntoStaticStr)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum NotificationState {
     /// The notification is delivered when it is due.
     Pending,
@@ -36,10 +37,7 @@ pub enum NotificationState {
 impl NotificationState {
     /// Returns the word for the state in records and the API.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Pending => "pending",
-            Self::Dead => "dead",
-        }
+        self.into()
     }
 }
 

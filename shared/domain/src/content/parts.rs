@@ -3,9 +3,10 @@
 use serde::{Deserialize, Serialize};
 
 /// The kinds of files.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, strum::IntoStaticStr)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum MediaKind {
     /// A picture.
     Image,
@@ -24,14 +25,7 @@ pub enum MediaKind {
 impl MediaKind {
     /// Returns the word for the kind in the API.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Image => "image",
-            Self::Audio => "audio",
-            Self::Voice => "voice",
-            Self::Video => "video",
-            Self::Document => "document",
-            Self::Sticker => "sticker",
-        }
+        self.into()
     }
 }
 

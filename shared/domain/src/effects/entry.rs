@@ -15,9 +15,10 @@ pub const SETTLING_TRIES: u32 = 4;
 pub(super) const MARGIN: SignedDuration = SignedDuration::from_secs(5);
 
 /// The state of an effect.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, strum::IntoStaticStr)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum EffectState {
     /// The call was begun, and nobody stored how it ended.
     Doing,
@@ -34,13 +35,7 @@ pub enum EffectState {
 impl EffectState {
     /// Returns the word for the state in records, prompts and the API.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Doing => "doing",
-            Self::Done => "done",
-            Self::Failed => "failed",
-            Self::Void => "void",
-            Self::Unknown => "unknown",
-        }
+        self.into()
     }
 
     /// Returns whether the effect has not ended yet.

@@ -8,8 +8,9 @@ use serde::{Deserialize, Serialize};
 const FALL_TOLD_FOR: SignedDuration = SignedDuration::from_hours(7 * 24);
 
 /// The quality of a number, as its recipients' blocks and reports make it.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, strum::IntoStaticStr)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum NumberQuality {
     /// High.
     Green,
@@ -35,12 +36,7 @@ impl NumberQuality {
 
     /// Returns the word for the quality.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Green => "green",
-            Self::Yellow => "yellow",
-            Self::Red => "red",
-            Self::Unknown => "unknown",
-        }
+        self.into()
     }
 }
 

@@ -32,8 +32,9 @@ pub const BATCH_PERMIT: SignedDuration = SignedDuration::from_secs(2);
 const EXPANSION_OVERDUE: SignedDuration = SignedDuration::from_mins(2);
 
 /// The state of a batch.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, strum::IntoStaticStr)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum BatchState {
     /// Its recipients are being stored. A crash leaves it so, and the repeated request goes on.
     Preparing,
@@ -52,14 +53,7 @@ pub enum BatchState {
 impl BatchState {
     /// Returns the word for the state.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Preparing => "preparing",
-            Self::Scheduled => "scheduled",
-            Self::Running => "running",
-            Self::Paused => "paused",
-            Self::Cancelled => "cancelled",
-            Self::Finished => "finished",
-        }
+        self.into()
     }
 }
 

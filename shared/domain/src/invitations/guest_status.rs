@@ -1,9 +1,10 @@
 use serde::{Deserialize, Serialize};
 
 /// The state of a guest.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, strum::IntoStaticStr)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum GuestStatus {
     /// The guest has not answered.
     Pending,
@@ -22,10 +23,6 @@ impl GuestStatus {
 
     /// Returns the word for the status.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Pending => "pending",
-            Self::Confirmed => "confirmed",
-            Self::Declined => "declined",
-        }
+        self.into()
     }
 }

@@ -9,6 +9,7 @@ use crate::metadata::Metadata;
 use crate::millis::{self, from_unix_millis};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
+use strum::{IntoStaticStr, VariantArray};
 
 /// The state of an invitation, as far as it is stored with it. Once it is a message, that message's record tells the rest.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -43,8 +44,9 @@ pub enum InvitationState {
 }
 
 /// The status of an invitation as the log of deliveries shows it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, IntoStaticStr, VariantArray)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum InvitationStatus {
     /// The message waits to be sent.
     Queued,
@@ -65,16 +67,7 @@ pub enum InvitationStatus {
 }
 
 impl InvitationStatus {
-    const ALL: [Self; 8] = [
-        Self::Queued,
-        Self::Processing,
-        Self::Sent,
-        Self::Delivered,
-        Self::Read,
-        Self::Failed,
-        Self::Cancelled,
-        Self::Duplicate,
-    ];
+    const ALL: &'static [Self] = Self::VARIANTS;
 
     /// Returns `true` if the status may change without a request.
     pub fn may_change(self) -> bool {
@@ -83,21 +76,12 @@ impl InvitationStatus {
 
     /// Returns the status with this word.
     pub fn parse(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|status| status.as_str() == word)
+        Self::ALL.iter().copied().find(|status| status.as_str() == word)
     }
 
     /// Returns the word for the status.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Queued => "queued",
-            Self::Processing => "processing",
-            Self::Sent => "sent",
-            Self::Delivered => "delivered",
-            Self::Read => "read",
-            Self::Failed => "failed",
-            Self::Cancelled => "cancelled",
-            Self::Duplicate => "duplicate",
-        }
+        self.into()
     }
 }
 

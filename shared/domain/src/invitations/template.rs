@@ -4,11 +4,13 @@ use crate::ids::{InvitationTemplateName, TenantId};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
+use strum::IntoStaticStr;
 
 /// The way by which an invitation goes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, IntoStaticStr)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum InvitationChannel {
     /// By WhatsApp, through the occasion's instance.
     Whatsapp,
@@ -19,10 +21,7 @@ pub enum InvitationChannel {
 impl InvitationChannel {
     /// Returns the word for the channel.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Whatsapp => "whatsapp",
-            Self::Email => "email",
-        }
+        self.into()
     }
 }
 

@@ -23,8 +23,9 @@ pub struct FoundBlock {
 }
 
 /// The way in which blocks were found.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, strum::IntoStaticStr)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum SearchWay {
     /// By their words and by vectors.
     Hybrid,
@@ -37,10 +38,7 @@ pub enum SearchWay {
 impl SearchWay {
     /// Returns the word that records and the API use.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Lexical => "lexical",
-            Self::Hybrid => "hybrid",
-        }
+        self.into()
     }
 
     /// Returns `true` for the way of records that name none.
@@ -51,8 +49,9 @@ impl SearchWay {
 }
 
 /// The reason why vectors have no part in a search, or why blocks have none.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, strum::IntoStaticStr)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum VectorGap {
     /// The installation has no embedding model.
     NotSetUp,
@@ -80,18 +79,7 @@ pub enum VectorGap {
 impl VectorGap {
     /// Returns the word that records and the API use.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::NotSetUp => "not_set_up",
-            Self::NoKey => "no_key",
-            Self::Unreachable => "unreachable",
-            Self::TooSlow => "too_slow",
-            Self::Refused => "refused",
-            Self::OtherDimension => "other_dimension",
-            Self::OtherModel => "other_model",
-            Self::NoVectors => "no_vectors",
-            Self::TooLarge => "too_large",
-            Self::Unknown => "unknown",
-        }
+        self.into()
     }
 }
 

@@ -87,8 +87,9 @@ pub struct StoredFile {
 }
 
 /// The reasons for which a file never comes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, strum::IntoStaticStr)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum FileLoss {
     /// The file is larger than the installation takes.
     TooLarge,
@@ -108,14 +109,7 @@ pub enum FileLoss {
 impl FileLoss {
     /// Returns the word for the reason in the API and in logs.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::TooLarge => "too_large",
-            Self::Gone => "gone",
-            Self::ForbiddenAddress => "forbidden_address",
-            Self::TooManyAttempts => "too_many_attempts",
-            Self::Expired => "expired",
-            Self::Unknown => "unknown",
-        }
+        self.into()
     }
 
     /// Returns the words for people and the model that stand in place of the file.

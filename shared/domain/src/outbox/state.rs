@@ -7,8 +7,9 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 /// The state of an outgoing message.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, strum::IntoStaticStr)]
 #[serde(tag = "state", rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum OutboxState {
     /// Waiting to be sent.
     Queued,
@@ -63,13 +64,6 @@ impl OutboxState {
 
     /// Returns the name of the state in errors and logs.
     pub fn as_str(&self) -> &'static str {
-        match self {
-            Self::Queued => "queued",
-            Self::Sending { .. } => "sending",
-            Self::Unknown { .. } => "unknown",
-            Self::Sent { .. } => "sent",
-            Self::Dead { .. } => "dead",
-            Self::Cancelled { .. } => "cancelled",
-        }
+        self.into()
     }
 }

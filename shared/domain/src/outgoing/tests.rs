@@ -73,7 +73,7 @@ fn everything_that_can_be_sent_is_of_a_kind_and_passes() {
         assert_eq!(content.check_outgoing(), Ok(()), "{value}");
         kinds.push(content.outgoing_kind().unwrap());
     }
-    for kind in OutgoingKind::ALL {
+    for &kind in OutgoingKind::ALL {
         assert!(kinds.contains(&kind), "{kind:?}");
     }
 }

@@ -1,9 +1,10 @@
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
+use strum::VariantArray;
 
 /// The kind of a published event.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, VariantArray)]
 #[serde(try_from = "String", into = "String")]
 pub enum PublishedKind {
     /// A message was stored.
@@ -46,26 +47,7 @@ pub enum PublishedKind {
 
 impl PublishedKind {
     /// All kinds.
-    pub const ALL: [Self; 18] = [
-        Self::MessageCreated,
-        Self::MessageUpdated,
-        Self::MessageStatus,
-        Self::ConversationUpdated,
-        Self::ConversationWaiting,
-        Self::TurnStarted,
-        Self::TurnFinished,
-        Self::InstanceConnection,
-        Self::DeliveryCreated,
-        Self::DeliveryUpdated,
-        Self::AppointmentBooked,
-        Self::AppointmentMoved,
-        Self::AppointmentCancelled,
-        Self::AppointmentUnknown,
-        Self::LandingInvalidated,
-        Self::AlertFired,
-        Self::AlertEnded,
-        Self::WebhookTest,
-    ];
+    pub const ALL: &'static [Self] = Self::VARIANTS;
 
     /// Returns the word for the kind.
     pub fn as_str(self) -> &'static str {
@@ -96,7 +78,9 @@ impl PublishedKind {
 impl utoipa::PartialSchema for PublishedKind {
     fn schema() -> utoipa::openapi::RefOr<utoipa::openapi::Schema> {
         let text = utoipa::openapi::ObjectBuilder::new().schema_type(utoipa::openapi::Type::String);
-        text.enum_values(Some(Self::ALL.map(Self::as_str))).build().into()
+        text.enum_values(Some(Self::ALL.iter().map(|kind| kind.as_str())))
+            .build()
+            .into()
     }
 }
 
@@ -112,7 +96,7 @@ impl FromStr for PublishedKind {
     type Err = KindError;
 
     fn from_str(word: &str) -> Result<Self, KindError> {
-        let found = Self::ALL.into_iter().find(|kind| kind.as_str() == word);
+        let found = Self::ALL.iter().copied().find(|kind| kind.as_str() == word);
         found.ok_or_else(|| KindError(word.to_owned()))
     }
 }
@@ -164,9 +148,7 @@ impl FromStr for KindFilter {
     fn from_str(word: &str) -> Result<Self, KindError> {
         let is_group = word.ends_with(".*");
         let filter = Self(word.to_owned());
-        let is_known = PublishedKind::ALL
-            .into_iter()
-            .any(|kind| filter.covers_kind(kind));
+        let is_known = PublishedKind::ALL.iter().any(|kind| filter.covers_kind(*kind));
         let is_written = is_group || !word.contains('*');
         (is_known && is_written)
             .then_some(filter)

@@ -7,8 +7,9 @@ use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
 /// The state of an e-mail.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, strum::IntoStaticStr)]
 #[serde(tag = "email_state", rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum EmailState {
     /// The e-mail waits to be given to its carrier.
     Queued {
@@ -51,12 +52,7 @@ pub enum EmailState {
 impl EmailState {
     /// Returns the word for the state.
     pub fn as_str(&self) -> &'static str {
-        match self {
-            Self::Queued { .. } => "queued",
-            Self::Sending { .. } => "sending",
-            Self::Sent { .. } => "sent",
-            Self::Dead { .. } => "dead",
-        }
+        self.into()
     }
 }
 

@@ -95,8 +95,9 @@ impl FoundText {
 }
 
 /// The reasons for which a file has no text.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, strum::IntoStaticStr)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum TextGap {
     /// The installation has no server that transcribes recordings.
     NotConfigured,
@@ -116,14 +117,7 @@ pub enum TextGap {
 impl TextGap {
     /// Returns the word for the reason in logs.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::NotConfigured => "not_configured",
-            Self::TooLarge => "too_large",
-            Self::Unreadable => "unreadable",
-            Self::OtherType => "other_type",
-            Self::TooManyAttempts => "too_many_attempts",
-            Self::Unknown => "unknown",
-        }
+        self.into()
     }
 
     /// Returns the words for people and the model that stand in place of the text.
