@@ -2,9 +2,7 @@
 //! adaptive one is short after a complete question and long after a fragment.
 
 mod booking;
-mod booking_words;
 mod completeness;
-mod question_words;
 mod spelling;
 mod words;
 

@@ -60,6 +60,7 @@ pub mod opt_out;
 pub mod options;
 pub mod outbox;
 pub mod outgoing;
+mod phrases;
 pub mod present;
 pub mod price;
 pub mod provider;

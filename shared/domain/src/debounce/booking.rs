@@ -1,6 +1,6 @@
 //! Words of people who book: requests for an appointment and times; and which of the business's messages ask for a short answer.
 
-use super::booking_words as words;
+use super::words;
 use crate::content::Content;
 use crate::folding::{fold_text, split_words};
 

@@ -1,7 +1,6 @@
 //! Judges how complete a message reads, by its punctuation, its first and last words and its kind.
 
 use super::booking::{is_request, names_time};
-use super::question_words;
 use super::words;
 use crate::content::{Content, Media, MediaKind};
 use crate::folding::{fold_text, split_words};
@@ -130,7 +129,7 @@ impl Statement<'_> {
         if is_request(whole) || is_request(ending) {
             return Completeness::Finished;
         }
-        if ends_with_any(ending, words::LEAD_INS) {
+        if ends_with_any(ending, &words::LEAD_INS) {
             return Completeness::Fragment;
         }
         if is_bare_question(whole) || is_bare_question(ending) {
@@ -170,14 +169,14 @@ impl Statement<'_> {
 fn judge_question(ending: &[&str], whole: &[&str]) -> Completeness {
     let words = if ending.is_empty() { whole } else { ending };
     let text = words.join(" ");
-    if ends_with_any(words, words::LEAD_INS) || words::DANGLING.contains(&text.as_str()) {
+    if ends_with_any(words, &words::LEAD_INS) || words::DANGLING.contains(&text.as_str()) {
         return Completeness::Fragment;
     }
     // "Price?" and "Tomorrow?" ask; "Maria?" calls somebody.
-    if words.len() < 2 && !question_words::TOPICS.contains(&text.as_str()) && !names_time(words) {
+    if words.len() < 2 && !words::TOPICS.contains(&text.as_str()) && !names_time(words) {
         return Completeness::Open;
     }
-    if question_words::WITHOUT_OBJECT.contains(&text.as_str()) {
+    if words::WITHOUT_OBJECT.contains(&text.as_str()) {
         return Completeness::Finished;
     }
     Completeness::Complete
@@ -193,7 +192,7 @@ fn is_correction(text: &str) -> bool {
 /// Leaves out thanks and "please" behind a text, and all marks at its end but question marks.
 fn cut_courtesy(folded: &str) -> &str {
     let mut rest = trim_marks(folded);
-    while let Some(shorter) = question_words::COURTESIES.iter().find_map(|courtesy| {
+    while let Some(shorter) = words::COURTESIES.iter().find_map(|courtesy| {
         let shorter = rest.strip_suffix(courtesy)?;
         (!shorter.ends_with(char::is_alphanumeric)).then_some(shorter)
     }) {
@@ -233,16 +232,13 @@ fn is_how_are_you(words: &[&str]) -> bool {
 
 /// Returns `true` for a question whether one may ask, or whether somebody is there.
 fn asks_to_ask(words: &[&str]) -> bool {
-    let before = |word: &&&str| question_words::BEFORE_ASKING.contains(word);
+    let before = |word: &&&str| words::BEFORE_ASKING.contains(word);
     let before = words.iter().take_while(before).count();
-    let phrases = question_words::ASKS_TO_ASK.iter();
+    let phrases = words::ASKS_TO_ASK.iter();
     let mut phrases = phrases.map(|phrase| phrase.split(' ').collect::<Vec<_>>());
     phrases.any(|phrase| {
         let mut rests = (0..=before).filter_map(|begin| words[begin..].strip_prefix(phrase.as_slice()));
-        rests.any(|rest| {
-            rest.iter()
-                .all(|word| question_words::AFTER_ASKING.contains(word))
-        })
+        rests.any(|rest| rest.iter().all(|word| words::AFTER_ASKING.contains(word)))
     })
 }
 
@@ -295,7 +291,7 @@ fn ends_with_any(words: &[&str], endings: &[&str]) -> bool {
 
 /// Returns `true` for a question without a question mark: it begins as a question does, and is long enough.
 fn is_bare_question(words: &[&str]) -> bool {
-    let before = |word: &&&str| question_words::BEFORE_QUESTION.contains(word);
+    let before = |word: &&&str| words::BEFORE_QUESTION.contains(word);
     let skipped = words.iter().take(2).take_while(before).count();
     let after_lead_in = words::LEAD_INS.iter().filter_map(|lead_in| {
         let lead_in: Vec<&str> = lead_in.split(' ').collect();
@@ -312,12 +308,12 @@ fn begins_as_question(words: &[&str]) -> bool {
     let [first, second, _, ..] = words else {
         return false;
     };
-    let question_word = question_words::QUESTION_WORDS.contains(first)
-        || (*first == "que" && question_words::ASKED_WITH_WHAT.contains(second))
-        || question_words::QUESTION_PAIRS.contains(&(*first, *second));
+    let question_word = words::QUESTION_WORDS.contains(first)
+        || (*first == "que" && words::ASKED_WITH_WHAT.contains(second))
+        || words::QUESTION_PAIRS.contains(&format!("{first} {second}").as_str());
     // "Vocês aceitam cartão", "aceptan tarjeta de crédito": whoever tells a business what it does asks.
-    let asks_business = question_words::YOU.contains(first) && question_words::OFFERS.contains(second);
-    let offers = question_words::OFFERS.contains(first) && !second.starts_with(|c: char| c.is_ascii_digit());
+    let asks_business = words::YOU.contains(first) && words::OFFERS.contains(second);
+    let offers = words::OFFERS.contains(first) && !second.starts_with(|c: char| c.is_ascii_digit());
     asks_business || offers || (question_word && words.len() >= 4)
 }
 

@@ -1,343 +1,105 @@
-//! The words by which a message is judged, in Portuguese, Spanish and English, without accents and in small letters.
+//! The words by which messages are judged and people who book are understood, in Portuguese, Spanish and English, without accents and in
+//! small letters.
+
+use crate::phrases::{Phrases, list_phrases};
 
 /// Words that open a greeting, and those that go with them.
-pub(super) const GREETINGS: &[&str] = &[
-    "oi",
-    "oie",
-    "oii",
-    "oiii",
-    "ola",
-    "opa",
-    "eai",
-    "salve",
-    "bom",
-    "boa",
-    "bons",
-    "boas",
-    "dia",
-    "dias",
-    "tarde",
-    "tardes",
-    "noite",
-    "alo",
-    "pessoal",
-    "gente",
-    "moca",
-    "moco",
-    "amigo",
-    "amiga",
-    "hola",
-    "buenas",
-    "buenos",
-    "buen",
-    "noches",
-    "hi",
-    "hello",
-    "hey",
-    "good",
-    "morning",
-    "afternoon",
-    "evening",
-    "there",
-    "dear",
-    "team",
-    "guys",
-];
+pub(super) static GREETINGS: Phrases = Phrases::new(|| list_phrases(include_str!("words/greetings.txt")));
 
 /// Questions after how somebody is: they belong to the greeting.
-pub(super) const PHATIC: &[&str] = &[
-    "tudo bem",
-    "tudo bom",
-    "td bem",
-    "td bom",
-    "tudo certo",
-    "tudo",
-    "td",
-    "como vai",
-    "como voce esta",
-    "como vc ta",
-    "como esta",
-    "beleza",
-    "blz",
-    "tudo joia",
-    "bem",
-    "que tal",
-    "como estas",
-    "como estan",
-    "como te va",
-    "todo bien",
-    "how are you",
-    "how are you doing",
-    "how are u",
-    "how is it going",
-    "hows it going",
-    "whats up",
-    "you ok",
-    "e ai",
-];
+pub(super) static PHATIC: Phrases = Phrases::new(|| list_phrases(include_str!("words/phatic.txt")));
 
 /// Words after which more must come.
-pub(super) const DANGLING: &[&str] = &[
-    "e", "ou", "mas", "que", "q", "de", "do", "da", "dos", "das", "para", "pra", "pro", "por", "com", "sem",
-    "em", "no", "na", "nos", "nas", "o", "a", "os", "as", "um", "uma", "se", "porque", "pq", "tipo", "meu",
-    "minha", "meus", "minhas", "seu", "sua", "ao", "ate", "sobre", "entre", "entao", "qual", "y", "pero",
-    "del", "la", "el", "los", "las", "con", "sin", "en", "un", "una", "si", "mi", "mis", "su", "al", "and",
-    "or", "but", "that", "of", "the", "an", "for", "with", "without", "in", "on", "at", "to", "if",
-    "because", "my", "your", "is", "are", "was", "so", "about", "from", "like", "i", "which",
-];
+pub(super) static DANGLING: Phrases = Phrases::new(|| list_phrases(include_str!("words/dangling.txt")));
 
 /// Beginnings that announce a question and ask nothing yet. A message that ends with one is a fragment.
-pub(super) const LEAD_INS: &[&str] = &[
-    "queria saber",
-    "quero saber",
-    "gostaria de saber",
-    "queria perguntar",
-    "queria tirar uma duvida",
-    "tirar uma duvida",
-    "uma duvida",
-    "uma pergunta",
-    "me diz uma coisa",
-    "me fala uma coisa",
-    "deixa eu te perguntar",
-    "me tira uma duvida",
-    "queria pedir",
-    "queria",
-    "gostaria",
-    "to querendo",
-    "estou querendo",
-    "preciso de ajuda",
-    "preciso",
-    "eu quero",
-    "quero",
-    "quisiera saber",
-    "queria preguntar",
-    "quiero saber",
-    "me gustaria saber",
-    "una pregunta",
-    "una duda",
-    "una consulta",
-    "una cosa",
-    "uma coisa",
-    "quisiera",
-    "necesito ayuda",
-    "necesito",
-    "quiero",
-    "i want to know",
-    "i wanted to know",
-    "i would like to know",
-    "i was wondering",
-    "wondering",
-    "i wanted to ask",
-    "wanted to ask",
-    "quick question",
-    "one question",
-    "a question",
-    "one thing",
-    "i need help",
-    "i need",
-    "i want",
-    "i wanted",
-    "i would like",
-    "id like",
-];
+pub(super) static LEAD_INS: Phrases = Phrases::new(|| list_phrases(include_str!("words/lead_ins.txt")));
 
 /// Words that may stand behind the question how somebody is.
-pub(super) const WITH_YOU: &[&str] = &[
-    "com", "voce", "voces", "vc", "vcs", "por", "ai", "ahi", "contigo", "con", "usted", "ustedes", "you",
-    "all", "guys", "today", "hoje", "hoy", "doing", "amigo", "amiga", "e",
-];
+pub(super) static WITH_YOU: Phrases = Phrases::new(|| list_phrases(include_str!("words/with_you.txt")));
 
 /// Words that tell that something is about to be sent, or that the writer asks for a moment.
-pub(super) const ANNOUNCEMENTS: &[&str] = &[
-    "vou mandar",
-    "vou te mandar",
-    "vou enviar",
-    "vou te enviar",
-    "te mando",
-    "ja mando",
-    "mando ja",
-    "ja envio",
-    "te envio",
-    "vou gravar",
-    "vou explicar",
-    "vou te explicar",
-    "explico por audio",
-    "explico no audio",
-    "explico melhor",
-    "mandando",
-    "enviando",
-    "segue",
-    "olha so",
-    "olha isso",
-    "olha essa",
-    "olha esse",
-    "olha",
-    "espera",
-    "espere",
-    "pera",
-    "perai",
-    "peraí",
-    "um momento",
-    "um segundo",
-    "so um minuto",
-    "um minuto",
-    "so um instante",
-    "um instante",
-    "ja volto",
-    "calma",
-    "aguarde",
-    "deixa eu ver",
-    "vou ver aqui",
-    "ouve ai",
-    "escuta",
-    "escuta so",
-    "voy a mandar",
-    "te voy a mandar",
-    "voy a enviar",
-    "te voy a enviar",
-    "te lo envio",
-    "te la envio",
-    "te lo mando",
-    "te la mando",
-    "ahora te mando",
-    "ahi va",
-    "ahi te va",
-    "te explico",
-    "te cuento",
-    "mira",
-    "mire",
-    "espera un momento",
-    "espere",
-    "un momento",
-    "un segundo",
-    "un minuto",
-    "ya vuelvo",
-    "dejame ver",
-    "dejame",
-    "let me send",
-    "let me explain",
-    "i will send",
-    "ill send",
-    "i am sending",
-    "im sending",
-    "sending",
-    "i will explain",
-    "ill explain",
-    "let me check",
-    "let me see",
-    "let me record",
-    "hold on",
-    "hang on",
-    "one sec",
-    "one second",
-    "one moment",
-    "one minute",
-    "just a sec",
-    "just a moment",
-    "just a minute",
-    "give me a second",
-    "give me a sec",
-    "wait",
-    "look at this",
-    "look",
-    "here is",
-    "heres",
-    "here it is",
-    "here it goes",
-    "check this",
-    "brb",
-    "listen",
-    "easier to say",
-    "easier by voice",
-    "easier by audio",
-    "mais facil por audio",
-    "mas facil por audio",
-    "vou te contar",
-    "vou contar",
-    "deixa eu explicar",
-    "deixa eu te explicar",
-    "deixa eu mandar",
-];
+pub(super) static ANNOUNCEMENTS: Phrases =
+    Phrases::new(|| list_phrases(include_str!("words/announcements.txt")));
 
 /// Short messages that end an exchange.
-pub(super) const CLOSINGS: &[&str] = &[
-    "obrigado",
-    "obrigada",
-    "obg",
-    "brigado",
-    "brigada",
-    "valeu",
-    "vlw",
-    "muito obrigado",
-    "muito obrigada",
-    "ok",
-    "okay",
-    "certo",
-    "perfeito",
-    "combinado",
-    "fechado",
-    "tchau",
-    "ate mais",
-    "ate logo",
-    "ok obrigado",
-    "ok obrigada",
-    "ta bom",
-    "ta bom obrigado",
-    "ta bom obrigada",
-    "blz obrigado",
-    "gracias",
-    "muchas gracias",
-    "vale",
-    "listo",
-    "de acuerdo",
-    "perfecto",
-    "ok gracias",
-    "adios",
-    "hasta luego",
-    "chau",
-    "thanks",
-    "thank you",
-    "thx",
-    "ty",
-    "great",
-    "perfect",
-    "got it",
-    "ok thanks",
-    "bye",
-    "ok thank you",
-    "cool",
-    "sounds good",
-    "sounds great",
-    "sim",
-    "nao",
-    "yes",
-    "no",
-    "sim obrigado",
-    "sim obrigada",
-    "pode ser",
-    "isso mesmo",
-    "isso",
-    "si",
-    "claro",
-    "sure",
-    "deal",
-    "ate la",
-    "nos vemos",
-    "see you",
-    "see you then",
-    "qualquer um",
-    "qualquer uma",
-];
+pub(super) static CLOSINGS: Phrases = Phrases::new(|| list_phrases(include_str!("words/closings.txt")));
 
 /// Words of somebody who is about to record something.
-pub(super) const RECORDING: &[&str] = &[
-    "gravar",
-    "gravo",
-    "gravando",
-    "grabar",
-    "grabo",
-    "grabando",
-    "grabarlo",
-    "grabarte",
-    "recording",
-];
+pub(super) static RECORDING: Phrases = Phrases::new(|| list_phrases(include_str!("words/recording.txt")));
+
+/// Questions whether one may ask: the real question follows.
+pub(super) static ASKS_TO_ASK: Phrases = Phrases::new(|| list_phrases(include_str!("words/asks_to_ask.txt")));
+
+/// Words that may stand before one of those questions.
+pub(super) static BEFORE_ASKING: Phrases =
+    Phrases::new(|| list_phrases(include_str!("words/before_asking.txt")));
+
+/// Words that may stand behind one of those questions.
+pub(super) static AFTER_ASKING: Phrases =
+    Phrases::new(|| list_phrases(include_str!("words/after_asking.txt")));
+
+/// Thanks and other courtesies behind a question. Longer ones stand before those that they end with.
+pub(super) static COURTESIES: Phrases = Phrases::new(|| list_phrases(include_str!("words/courtesies.txt")));
+
+/// Questions that lack what they ask about: it often follows as a message of its own.
+pub(super) static WITHOUT_OBJECT: Phrases =
+    Phrases::new(|| list_phrases(include_str!("words/without_object.txt")));
+
+/// Words that ask with a question mark alone.
+pub(super) static TOPICS: Phrases = Phrases::new(|| list_phrases(include_str!("words/topics.txt")));
+
+/// Words with which a question begins that needs no question mark.
+pub(super) static QUESTION_WORDS: Phrases =
+    Phrases::new(|| list_phrases(include_str!("words/question_words.txt")));
+
+/// Words behind "que" with which a question begins that needs no question mark.
+pub(super) static ASKED_WITH_WHAT: Phrases =
+    Phrases::new(|| list_phrases(include_str!("words/asked_with_what.txt")));
+
+/// Pairs of words with which a question begins that needs no question mark.
+pub(super) static QUESTION_PAIRS: Phrases =
+    Phrases::new(|| list_phrases(include_str!("words/question_pairs.txt")));
+
+/// Words for the business that is asked.
+pub(super) static YOU: Phrases = Phrases::new(|| list_phrases(include_str!("words/you.txt")));
+
+/// Verbs with which a business is asked what it does, without a question mark.
+pub(super) static OFFERS: Phrases = Phrases::new(|| list_phrases(include_str!("words/offers.txt")));
+
+/// Words that may stand before the word with which a question begins.
+pub(super) static BEFORE_QUESTION: Phrases =
+    Phrases::new(|| list_phrases(include_str!("words/before_question.txt")));
+
+/// Parts of questions that are answered by a story.
+pub(super) static ASKS_FOR_STORY: Phrases =
+    Phrases::new(|| list_phrases(include_str!("words/asks_for_story.txt")));
+
+/// Verbs with which a business asks for an answer without a question mark.
+pub(super) static ANSWER_VERBS: Phrases =
+    Phrases::new(|| list_phrases(include_str!("words/answer_verbs.txt")));
+
+/// Words of somebody who wants something.
+pub(super) static WANTS: Phrases = Phrases::new(|| list_phrases(include_str!("words/wants.txt")));
+
+/// Verbs with which something is booked.
+pub(super) static BOOKS: Phrases = Phrases::new(|| list_phrases(include_str!("words/books.txt")));
+
+/// Verbs with which something is cancelled.
+pub(super) static CANCELS: Phrases = Phrases::new(|| list_phrases(include_str!("words/cancels.txt")));
+
+/// Verbs with which something is moved to another time.
+pub(super) static MOVES: Phrases = Phrases::new(|| list_phrases(include_str!("words/moves.txt")));
+
+/// Articles and other words before what is booked.
+pub(super) static ARTICLES: Phrases = Phrases::new(|| list_phrases(include_str!("words/articles.txt")));
+
+/// Words for things that are booked.
+pub(super) static APPOINTMENTS: Phrases =
+    Phrases::new(|| list_phrases(include_str!("words/appointments.txt")));
+
+/// Names of days and of parts of the day.
+pub(super) static DAYS: Phrases = Phrases::new(|| list_phrases(include_str!("words/days.txt")));
+
+/// Words before the number of a day or an hour.
+pub(super) static BEFORE_TIME: Phrases = Phrases::new(|| list_phrases(include_str!("words/before_time.txt")));

@@ -7,6 +7,7 @@ use super::OptOutSource;
 use super::requests::asks_to_stop;
 use crate::content::{Content, SystemNote};
 use crate::folding::{fold_text, split_words};
+use crate::phrases::{Phrases, list_phrases};
 
 /// A message that is about the contact's preference to get messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,94 +35,10 @@ const COURTESIES: [&str; 23] = [
 ];
 
 /// Messages that stop, without courtesies, accents and capitals.
-const STOPS: [&str; 62] = [
-    // Any language: the word of mobile networks.
-    "stop",
-    "stop all",
-    "stopall",
-    "opt out",
-    "optout",
-    // Portuguese
-    "sair",
-    "quero sair",
-    "sair da lista",
-    "quero sair da lista",
-    "parar",
-    "pare",
-    "parem",
-    "parar mensagens",
-    "pare de enviar mensagens",
-    "pare de me enviar mensagens",
-    "parem de enviar mensagens",
-    "parem de me enviar mensagens",
-    "nao quero receber mensagens",
-    "nao quero mais receber mensagens",
-    "nao quero receber mais mensagens",
-    "nao quero mais mensagens",
-    "nao me envie mais mensagens",
-    "nao me mande mais mensagens",
-    "cancelar inscricao",
-    "cancelar a inscricao",
-    "cancelar minha inscricao",
-    "descadastrar",
-    "quero me descadastrar",
-    "me descadastre",
-    "descadastre me",
-    "me descadastra",
-    "quero me descadastrar da lista",
-    "desinscrever",
-    "quero me desinscrever",
-    "me desinscreva",
-    "remover",
-    "me remova",
-    "remova me",
-    "me tire da lista",
-    "quero cancelar a inscricao",
-    "quero cancelar minha inscricao",
-    // Spanish
-    "baja",
-    "dar de baja",
-    "darme de baja",
-    "quiero darme de baja",
-    "dame de baja",
-    "cancelar suscripcion",
-    "cancelar la suscripcion",
-    "cancelar mi suscripcion",
-    "no quiero recibir mensajes",
-    "no quiero recibir mas mensajes",
-    "no quiero mas mensajes",
-    "no me envien mas mensajes",
-    "no me manden mas mensajes",
-    "salir de la lista",
-    "quiero salir de la lista",
-    // English
-    "unsubscribe",
-    "unsubscribe me",
-    "stop messages",
-    "stop sending messages",
-    "stop sending me messages",
-    "remove me",
-];
+static STOPS: Phrases = Phrases::new(|| list_phrases(include_str!("words/stops.txt")));
 
 /// Messages that want them again.
-const RESUMES: [&str; 16] = [
-    "start",
-    "unstop",
-    "subscribe",
-    "resubscribe",
-    "opt in",
-    "optin",
-    "quero receber mensagens",
-    "quero voltar a receber mensagens",
-    "voltar a receber mensagens",
-    "inscrever",
-    "quero me inscrever",
-    "alta",
-    "darme de alta",
-    "quiero recibir mensajes",
-    "quiero volver a recibir mensajes",
-    "start messages",
-];
+static RESUMES: Phrases = Phrases::new(|| list_phrases(include_str!("words/resumes.txt")));
 
 /// Recognizes a message that stops messages or wants them again. `None`: the message is about something else.
 pub fn recognize_opt_out(text: &str) -> Option<OptOutWord> {
