@@ -31,7 +31,7 @@ pub fn recognize_answer(text: &str, is_first_answer: bool) -> Option<GuestAnswer
         return None;
     }
     let clauses = split_clauses(text);
-    let is_condition = |clause: &Clause| !clause.is_question && clause.begins_with_any(words::CONDITIONS);
+    let is_condition = |clause: &Clause| !clause.is_question && clause.begins_with_any(&words::CONDITIONS);
     if clauses.iter().any(is_condition) {
         return None;
     }
@@ -48,13 +48,13 @@ pub fn recognize_answer(text: &str, is_first_answer: bool) -> Option<GuestAnswer
 pub fn recognize_appointment_answer(text: &str) -> Option<GuestAnswer> {
     let found = recognize_answer(text, true);
     let clauses = split_clauses(text);
-    let is_asked = |clause: &Clause| clause.is_question || clause.begins_with_any(words::CONDITIONS);
+    let is_asked = |clause: &Clause| clause.is_question || clause.begins_with_any(&words::CONDITIONS);
     if found.is_some() || text.chars().count() > CHARS_MAX || clauses.iter().any(is_asked) {
         return found;
     }
     let says = clauses
         .iter()
-        .any(|clause| clause.is_one_of(words::CANCELLATIONS));
+        .any(|clause| clause.is_one_of(&words::CANCELLATIONS));
     says.then_some(GuestAnswer::Declines)
 }
 
@@ -161,25 +161,25 @@ fn is_one_typo(written: &str, meant: &str) -> bool {
 
 /// Returns what one clause says about coming.
 fn judge_clause(clause: &Clause) -> Option<GuestAnswer> {
-    if clause.is_question || clause.begins_with_any(words::QUESTION_BEGINNINGS) {
+    if clause.is_question || clause.begins_with_any(&words::QUESTION_BEGINNINGS) {
         return None;
     }
-    if clause.has_any(words::SURE) {
+    if clause.has_any(&words::SURE) {
         return Some(GuestAnswer::Confirms);
     }
-    if clause.has_any(words::UNCERTAIN) {
+    if clause.has_any(&words::UNCERTAIN) {
         return None;
     }
-    if clause.has_any(words::NEGATIONS) {
-        return clause.has_any(words::DECLINES).then_some(GuestAnswer::Declines);
+    if clause.has_any(&words::NEGATIONS) {
+        return clause.has_any(&words::DECLINES).then_some(GuestAnswer::Declines);
     }
-    if clause.has_any(words::PLAIN_DECLINES) {
+    if clause.has_any(&words::PLAIN_DECLINES) {
         return Some(GuestAnswer::Declines);
     }
-    if clause.has_any(words::OTHERS) || clause.begins_with_any(words::OTHER_SUBJECTS) {
+    if clause.has_any(&words::OTHERS) || clause.begins_with_any(&words::OTHER_SUBJECTS) {
         return None;
     }
-    if confirms_by_verb(clause) || says_going(clause) || clause.has_any(words::COMES) {
+    if confirms_by_verb(clause) || says_going(clause) || clause.has_any(&words::COMES) {
         return Some(GuestAnswer::Confirms);
     }
     None
@@ -187,16 +187,16 @@ fn judge_clause(clause: &Clause) -> Option<GuestAnswer> {
 
 /// Returns `true` if the clause confirms attendance by the verb "confirm", and no address, time or receipt.
 fn confirms_by_verb(clause: &Clause) -> bool {
-    if clause.is_one_of(words::WHOLE_CONFIRMATIONS) {
+    if clause.is_one_of(&words::WHOLE_CONFIRMATIONS) {
         return true;
     }
-    let is_about_attendance = clause.has_any(words::ATTENDANCE);
-    let is_about_others = clause.has_any(words::OTHER_OBJECTS) && !is_about_attendance;
-    let is_later = clause.has_any(words::LATER) && !is_about_attendance;
-    if is_about_others || is_later || clause.has_any(words::CONFIRMED_BY_OTHERS) {
+    let is_about_attendance = clause.has_any(&words::ATTENDANCE);
+    let is_about_others = clause.has_any(&words::OTHER_OBJECTS) && !is_about_attendance;
+    let is_later = clause.has_any(&words::LATER) && !is_about_attendance;
+    if is_about_others || is_later || clause.has_any(&words::CONFIRMED_BY_OTHERS) {
         return false;
     }
-    clause.has_any(words::CONFIRMS) || (is_about_attendance && clause.has_any(words::CONFIRMS_ATTENDANCE))
+    clause.has_any(&words::CONFIRMS) || (is_about_attendance && clause.has_any(&words::CONFIRMS_ATTENDANCE))
 }
 
 /// Returns `true` if the clause says "I go" or "we go", and the words after it do not change that.
@@ -231,20 +231,20 @@ fn judge_plain_answer(text: &str) -> Option<GuestAnswer> {
             _ => None,
         };
     }
-    if clauses.iter().any(|clause| clause.has_any(words::UNCERTAIN)) {
+    if clauses.iter().any(|clause| clause.has_any(&words::UNCERTAIN)) {
         return None;
     }
     let first = clauses
         .iter()
-        .find(|clause| !clause.is_question && !clause.is_one_of(words::POLITE))?;
-    let others_ask = |clause: &Clause| clause.is_question && clause.is_one_of(words::YES);
+        .find(|clause| !clause.is_question && !clause.is_one_of(&words::POLITE))?;
+    let others_ask = |clause: &Clause| clause.is_question && clause.is_one_of(&words::YES);
     if clauses.iter().any(others_ask) {
         return None;
     }
-    if first.is_one_of(words::YES) {
+    if first.is_one_of(&words::YES) {
         Some(GuestAnswer::Confirms)
     } else {
-        first.is_one_of(words::NO).then_some(GuestAnswer::Declines)
+        first.is_one_of(&words::NO).then_some(GuestAnswer::Declines)
     }
 }
 
