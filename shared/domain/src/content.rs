@@ -19,8 +19,9 @@ use serde::{Deserialize, Serialize};
 pub use template::{KnownTemplate, count_placeholders};
 
 /// The content of a message.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, strum::IntoStaticStr)]
 #[serde(tag = "type", rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum Content {
     /// Plain text.
     Text {
@@ -166,25 +167,8 @@ impl Content {
     /// Returns the word for the kind of content in the API.
     pub fn kind_name(&self) -> &str {
         match self {
-            Self::Text { .. } => "text",
             Self::Media(media) => media.media.as_str(),
-            Self::Location(_) => "location",
-            Self::Contacts { .. } => "contacts",
-            Self::Choice { .. } => "choice",
-            Self::Form { .. } => "form",
-            Self::Reaction { .. } => "reaction",
-            Self::Poll { .. } => "poll",
-            Self::PollVote { .. } => "poll_vote",
-            Self::Order(_) => "order",
-            Self::Edit { .. } => "edit",
-            Self::Deletion { .. } => "deletion",
-            Self::Removed => "removed",
-            Self::Welcome => "welcome",
-            Self::System { .. } => "system",
-            Self::Buttons(_) => "buttons",
-            Self::List(_) => "list",
-            Self::Template(_) => "template",
-            Self::Unsupported { .. } => "unsupported",
+            other => other.into(),
         }
     }
 

@@ -47,8 +47,9 @@ pub struct DeadLetter {
 }
 
 /// The content of a dead letter, by kind.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, IntoStaticStr)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum DeadLetterContent {
     /// An event that could not be applied.
     Event(Box<InboundJob>),
@@ -272,12 +273,8 @@ impl DeadLetter {
     /// Returns the word for the kind of content: `event`, `message`, `email`, a kind of [`TurnsJob`], `unreadable` or `damaged`.
     pub fn kind_name(&self) -> &'static str {
         match &self.what {
-            DeadLetterContent::Event(_) => "event",
-            DeadLetterContent::Message { .. } => "message",
-            DeadLetterContent::Email { .. } => "email",
             DeadLetterContent::Turns(job) => job.kind_name(),
-            DeadLetterContent::Unreadable { .. } => "unreadable",
-            DeadLetterContent::Damaged { .. } => "damaged",
+            other => other.into(),
         }
     }
 }

@@ -14,11 +14,13 @@ pub use charge::MessageCharge;
 pub use detail::{ChargedConversation, Pricing, StatusDetail, StatusError};
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
+use strum::IntoStaticStr;
 
 /// The delivery status of a message.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, IntoStaticStr)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum DeliveryStatus {
     /// The provider has accepted the message.
     Sent,
@@ -27,6 +29,7 @@ pub enum DeliveryStatus {
     /// The contact has seen the message.
     Read,
     /// The contact has listened to the voice note.
+    #[strum(serialize = "read")]
     Played,
     /// The provider refused the message after accepting it.
     Failed,
@@ -54,12 +57,7 @@ impl DeliveryStatus {
 
     /// Returns the word for the status in the API: `played` is shown as `read`.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Sent => "sent",
-            Self::Delivered => "delivered",
-            Self::Read | Self::Played => "read",
-            Self::Failed => "failed",
-        }
+        self.into()
     }
 }
 

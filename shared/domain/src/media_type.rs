@@ -14,10 +14,12 @@ use serde::{Deserialize, Serialize};
 const WINDOW: usize = 64 * 1024;
 
 /// A type of file that Recado can do something with.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, strum::IntoStaticStr)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "lowercase")]
 pub enum MediaType {
     /// A JPEG picture.
+    #[strum(serialize = "jpg")]
     Jpeg,
     /// A PNG picture.
     Png,
@@ -60,6 +62,7 @@ pub enum MediaType {
     /// A table whose fields are separated by a character.
     Csv,
     /// Plain text.
+    #[strum(serialize = "txt")]
     Text,
 }
 
@@ -125,30 +128,7 @@ impl MediaType {
 
     /// Returns the usual end of such a file's name, without the dot.
     pub fn extension(self) -> &'static str {
-        match self {
-            Self::Jpeg => "jpg",
-            Self::Png => "png",
-            Self::Gif => "gif",
-            Self::Webp => "webp",
-            Self::Ogg => "ogg",
-            Self::Mp3 => "mp3",
-            Self::M4a => "m4a",
-            Self::Amr => "amr",
-            Self::Aac => "aac",
-            Self::Wav => "wav",
-            Self::Flac => "flac",
-            Self::Mp4 => "mp4",
-            Self::Webm => "webm",
-            Self::Pdf => "pdf",
-            Self::Docx => "docx",
-            Self::Xlsx => "xlsx",
-            Self::Pptx => "pptx",
-            Self::Odt => "odt",
-            Self::Ods => "ods",
-            Self::Html => "html",
-            Self::Csv => "csv",
-            Self::Text => "txt",
-        }
+        self.into()
     }
 
     /// Returns `true` for a picture that the model takes as it is.

@@ -40,11 +40,11 @@ pub struct MinuteSample {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub instances: Vec<InstanceSample>,
     /// Number of instances of which something was to be told and that are not listed.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "crate::is_default")]
     pub left_out: u64,
     /// In the installation's sample: the number of tenants of which something was to be told and that have no sample of
     /// this minute.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "crate::is_default")]
     pub tenants_left_out: u64,
     /// In the installation's sample: the looks at connections since the last round began, the newest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -57,31 +57,21 @@ pub struct InstanceSample {
     /// The instance.
     pub id: InstanceId,
     /// State of its connection.
-    #[serde(default, skip_serializing_if = "is_open")]
+    #[serde(default, skip_serializing_if = "crate::is_default")]
     pub connection: ConnectionStatus,
     /// Number of its open outgoing messages and pending events.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "crate::is_default")]
     pub depth: u64,
     /// Number of its parked conversations.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "crate::is_default")]
     pub parked: u64,
     /// Number of its dead letters.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "crate::is_default")]
     pub dead_letters: u64,
     /// Number of send slots that it has taken so far; `None` if it was not read. The difference between two samples
     /// tells its rate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slots: Option<u64>,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
-fn is_zero(count: &u64) -> bool {
-    *count == 0
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
-fn is_open(connection: &ConnectionStatus) -> bool {
-    *connection == ConnectionStatus::Open
 }
 
 /// Returns the start of the minute in which `at` lies.

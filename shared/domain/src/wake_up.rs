@@ -163,8 +163,9 @@ impl EndpointJob {
 }
 
 /// A job on the queue `turns`. The tag of its JSON says which.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, strum::IntoStaticStr)]
 #[serde(tag = "job", rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum TurnsJob {
     /// The agent may have to answer.
     Turn(TurnJob),
@@ -179,12 +180,7 @@ pub enum TurnsJob {
 impl TurnsJob {
     /// Returns the word for the kind of job, which is also the tag of its JSON.
     pub fn kind_name(&self) -> &'static str {
-        match self {
-            Self::Turn(_) => "turn",
-            Self::AgentReturn(_) => "agent_return",
-            Self::File(_) => "file",
-            Self::Batch(_) => "batch",
-        }
+        self.into()
     }
 
     /// Returns the tenant. The queue shares its workers fairly between tenants.

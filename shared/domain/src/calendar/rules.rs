@@ -27,11 +27,11 @@ pub struct BookingRules {
     pub grid_minutes: u16,
     /// Minutes that are kept free before an appointment. They need not lie within the hours.
     #[cfg_attr(feature = "schema", schema(default = 0))]
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "crate::is_default")]
     pub buffer_before_minutes: u16,
     /// Minutes that are kept free after an appointment.
     #[cfg_attr(feature = "schema", schema(default = 0))]
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "crate::is_default")]
     pub buffer_after_minutes: u16,
     /// Minutes from now until the first begin that is offered.
     #[cfg_attr(feature = "schema", schema(default = 60))]
@@ -64,11 +64,6 @@ pub enum BookingRulesError {
     /// The appointment has no length, or too much.
     #[error("an appointment takes at least 5 minutes, and at most {MINUTES_MAX} together with its buffers")]
     Duration,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
-fn is_zero(minutes: &u16) -> bool {
-    *minutes == 0
 }
 
 impl BookingRules {

@@ -40,12 +40,6 @@ impl SearchWay {
     pub fn as_str(self) -> &'static str {
         self.into()
     }
-
-    /// Returns `true` for the way of records that name none.
-    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
-    pub(super) fn is_lexical_search(&self) -> bool {
-        *self == Self::Lexical
-    }
 }
 
 /// The reason why vectors have no part in a search, or why blocks have none.

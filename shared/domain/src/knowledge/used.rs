@@ -51,7 +51,7 @@ pub struct TurnKnowledge {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gap: Option<KnowledgeGap>,
     /// The way in which the blocks were found.
-    #[serde(default, skip_serializing_if = "SearchWay::is_lexical_search")]
+    #[serde(default, skip_serializing_if = "crate::is_default")]
     pub search: SearchWay,
     /// The reason why vectors had no part in the search; `None` also where no embedding model is set up.
     #[serde(default, skip_serializing_if = "Option::is_none")]
