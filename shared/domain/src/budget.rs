@@ -1,7 +1,7 @@
 //! The budget of a tenant for a month, and how much of it was used.
 
 use crate::price::{Cost, Currency, PriceList, format_millionths, parse_decimal};
-use crate::usage::{Date, UsageSum};
+use crate::usage::UsageSum;
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, ToSpan};
 use serde::de::Error as _;
@@ -107,11 +107,6 @@ impl BudgetUse {
     }
 }
 
-/// Returns the first day of the month of `day`.
-pub fn first_day_of_month(day: Date) -> Date {
-    day.first_of_month()
-}
-
 /// Returns the time at which the month after that of `at` begins, in UTC.
 pub fn begin_of_next_month(at: Timestamp) -> Timestamp {
     let first = at.to_zoned(TimeZone::UTC).date().first_of_month();
@@ -192,9 +187,5 @@ mod tests {
         ] {
             assert_eq!(begin_of_next_month(at(now)), at(next));
         }
-        assert_eq!(
-            first_day_of_month(jiff::civil::date(2026, 11, 23)),
-            jiff::civil::date(2026, 11, 1)
-        );
     }
 }

@@ -187,13 +187,6 @@ impl Conversation {
         self.rev += 1;
     }
 
-    /// Gives the next ordinal to a message stored at `at`.
-    fn assign_ordinal(&mut self, at: Timestamp) -> Ordinal {
-        self.last = self.last.next_ordinal();
-        self.last_message_at = self.last_message_at.max(at);
-        self.last
-    }
-
     /// Records a message of the contact that arrived at `at`, and returns its ordinal. `wants_answer`: the message
     /// expects an answer. Refused with [`ConversationError::Resolved`] if the conversation is resolved.
     pub fn receive_message(
@@ -204,7 +197,7 @@ impl Conversation {
         if self.status == ConversationStatus::Resolved {
             return Err(ConversationError::Resolved);
         }
-        let ordinal = self.assign_ordinal(at);
+        let ordinal = self.append_message(at);
         self.last_inbound = ordinal;
         if wants_answer {
             self.end_wait_with_message(at);
@@ -222,10 +215,12 @@ impl Conversation {
         self.contact.last_inbound_at.is_some() || !self.last_inbound.is_zero()
     }
 
-    /// Gives an ordinal to a message that changes nothing else. Examples are an old message typed on the phone, and a
-    /// further part of a reply that was just committed. Returns the ordinal.
+    /// Gives the next ordinal to a message stored at `at`. That is all for a message that changes nothing else, such as an old one
+    /// typed on the phone, and a further part of a reply that was just committed. Returns the ordinal.
     pub fn append_message(&mut self, at: Timestamp) -> Ordinal {
-        self.assign_ordinal(at)
+        self.last = self.last.next_ordinal();
+        self.last_message_at = self.last_message_at.max(at);
+        self.last
     }
 
     /// Hands the conversation to a person: from now on no reply of the agent is claimed. Returns `false` if people had
@@ -253,7 +248,7 @@ impl Conversation {
         if !self.owes_answer() {
             self.waiting_since = None;
         }
-        self.assign_ordinal(at)
+        self.append_message(at)
     }
 
     /// Gives the conversation back to the agent. `left` is the ordinal up to which replies answer that left or may have

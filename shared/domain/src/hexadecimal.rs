@@ -1,4 +1,4 @@
-//! Writes bytes as hexadecimal digits.
+//! Writes bytes as hexadecimal digits, and recognizes such digits.
 //!
 //! A webhook has some fifteen digests. The iterator of the crate `hex` over single digits stood in the profile of a webhook.
 
@@ -14,6 +14,12 @@ pub(crate) fn encode_hex(bytes: &[u8]) -> String {
         text.push(DIGITS[usize::from(byte & 15)]);
     }
     text
+}
+
+/// Returns `true` for so many lower-case hexadecimal digits.
+pub(crate) fn is_hex(text: &str, digits: usize) -> bool {
+    let is_digit = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+    text.len() == digits && text.bytes().all(is_digit)
 }
 
 #[cfg(test)]

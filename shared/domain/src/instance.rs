@@ -50,9 +50,9 @@ impl ConnectionStatus {
 
 /// The run-time record of an instance. An instance without a record is open and has sent nothing.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct InstanceState {
     /// The state of the connection.
-    #[serde(default)]
     pub connection: ConnectionStatus,
     /// Time since which the connection has this state.
     #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
@@ -65,7 +65,6 @@ pub struct InstanceState {
     #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
     pub probe_at: Option<Timestamp>,
     /// Number of probes without a change, which sets the wait until the next probe.
-    #[serde(default)]
     pub probes: u32,
     /// The theoretical arrival time (see [`crate::rate`]) of the instance's rate limit.
     #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
@@ -86,11 +85,9 @@ pub struct InstanceState {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub opening: Option<OpeningQueue>,
     /// Number of slots that were reserved so far. The growth of this number tells the rate at which the instance sends.
-    #[serde(default)]
     pub slots: u64,
     /// Number of failures in a row: time-outs, and attempts that did not reach the provider. Two park the instance.
     /// Several time-outs in a row of the same message count once.
-    #[serde(default)]
     pub timeouts: u32,
     /// The message whose time-out was counted last. `None` if another failure was counted, or a message was accepted,
     /// since.
@@ -109,7 +106,6 @@ pub struct InstanceState {
     #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
     pub other_agent_at: Option<Timestamp>,
     /// `true` if the model's key is missing or was refused: turns wait.
-    #[serde(default)]
     pub llm_needs_credentials: bool,
     /// The newest turns in which the model failed; `None` if it answered since.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -138,7 +134,6 @@ pub struct InstanceState {
     #[serde(default, skip_serializing_if = "crate::is_default")]
     pub downloads: DownloadBlock,
     /// Revision: grows at every change, but not at the reservation of a slot.
-    #[serde(default)]
     pub rev: u64,
 }
 

@@ -18,6 +18,7 @@ pub use text::{NOTHING_FOUND, first_block_text, fits_whole, render_knowledge, re
 pub use used::{KnowledgeGap, TurnKnowledge, UsedBlock};
 pub use vectors::{MadeVectors, OtherDimension, SnapshotVectors, VectorRows, normalize_length};
 
+use crate::hexadecimal::is_hex;
 use crate::ids::{AgentId, IdError, Nonce, TenantId, hash_parts};
 use crate::millis;
 use crate::text_conversions::text_conversions;
@@ -74,9 +75,7 @@ impl SourceId {
 
     /// Parses `k_` and 16 hexadecimal digits.
     pub fn parse(text: &str) -> Result<Self, IdError> {
-        let is_digit = |c: char| c.is_ascii_digit() || ('a'..='f').contains(&c);
-        let digits = text.strip_prefix("k_").filter(|digits| digits.len() == 16);
-        if digits.is_some_and(|digits| digits.chars().all(is_digit)) {
+        if text.strip_prefix("k_").is_some_and(|digits| is_hex(digits, 16)) {
             Ok(Self(text.to_owned()))
         } else {
             Err(IdError::Malformed { kind: "source id" })

@@ -15,7 +15,7 @@ pub const LISTED_MAX: usize = 20;
 
 /// The state of an installation or of one tenant in one minute. An instance that is open and has nothing that waits or
 /// was given up is not listed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MinuteSample {
     /// Start of the minute.
     #[serde(with = "millis")]
@@ -106,16 +106,7 @@ impl MinuteSample {
         let mut sample = Self {
             at: start_of_minute(at),
             tenant,
-            depth: 0,
-            parked: 0,
-            dead_letters: 0,
-            disconnected: 0,
-            configured: 0,
-            at_least: false,
-            instances: Vec::new(),
-            left_out: 0,
-            tenants_left_out: 0,
-            looks: Vec::new(),
+            ..Self::default()
         };
         let mut told = Vec::new();
         for one in all {
@@ -151,19 +142,6 @@ impl MinuteSample {
         // Those that cannot send are listed first: if the last one listed is open, so are all that are left out.
         let unlisted = || (self.left_out == 0 || self.instances.last().is_some_and(open)).then_some(true);
         self.find_instance(id).map(open).or_else(unlisted)
-    }
-
-    /// Returns the rate at which an instance took send slots since `before`, per second. `None` if one of the samples
-    /// does not tell it.
-    pub fn send_rate_since(&self, before: &Self, id: &InstanceId) -> Option<f64> {
-        let slots = |sample: &Self| sample.find_instance(id).and_then(|one| one.slots);
-        let (from, to) = (slots(before)?, slots(self)?);
-        let milliseconds = self.at.as_millisecond() - before.at.as_millisecond();
-        let seconds = u32::try_from(milliseconds / 1000)
-            .ok()
-            .filter(|seconds| *seconds > 0)?;
-        let count = u32::try_from(to.checked_sub(from)?).ok()?;
-        Some(f64::from(count) / f64::from(seconds))
     }
 }
 
@@ -230,32 +208,5 @@ mod tests {
         assert_eq!(sample.depth, 1275);
         // So many of them fit into a write unit and a half.
         assert!(serde_json::to_string(&sample).unwrap().len() < 1500);
-    }
-
-    #[test]
-    fn the_rate_follows_from_the_slots_of_two_samples() {
-        let sample = |minute: i64, slots| {
-            let one = InstanceSample {
-                depth: 1,
-                slots,
-                ..instance(1)
-            };
-            MinuteSample::from_instances(from_unix_millis(minute * 60_000), None, vec![one])
-        };
-        let id = instance(1).id;
-        assert_eq!(
-            sample(2, Some(160)).send_rate_since(&sample(1, Some(100)), &id),
-            Some(1.0)
-        );
-        assert_eq!(sample(2, Some(100)).send_rate_since(&sample(1, None), &id), None);
-        assert_eq!(
-            sample(1, Some(100)).send_rate_since(&sample(1, Some(100)), &id),
-            None
-        );
-        // The state was lost: a smaller number tells nothing.
-        assert_eq!(
-            sample(2, Some(10)).send_rate_since(&sample(1, Some(100)), &id),
-            None
-        );
     }
 }

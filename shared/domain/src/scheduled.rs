@@ -6,6 +6,7 @@
 use crate::contact::ContactAddress;
 use crate::content::Content;
 use crate::effects::RemindedAppointment;
+use crate::hexadecimal::is_hex;
 use crate::ids::{
     CorrelationId, GuestId, IdError, IdempotencyKey, InstanceId, MessageId, TenantId, TokenName,
 };
@@ -30,9 +31,7 @@ pub struct ScheduledId(MessageId);
 impl ScheduledId {
     /// Reads `s_` and 32 hexadecimal digits.
     pub fn parse(text: &str) -> Result<Self, IdError> {
-        let hex = |c: char| c.is_ascii_digit() || ('a'..='f').contains(&c);
-        let digits = text.strip_prefix("s_").filter(|digits| digits.len() == 32);
-        if !digits.is_some_and(|digits| digits.chars().all(hex)) {
+        if !text.strip_prefix("s_").is_some_and(|digits| is_hex(digits, 32)) {
             return Err(IdError::Malformed {
                 kind: "scheduled message id",
             });

@@ -3,6 +3,7 @@
 //! A trace shows the way of a request through all workers as spans, each below the span that caused it. Its id follows from the
 //! correlation id, so records hold no more for it. Jobs carry the span that their work goes on below.
 
+use crate::hexadecimal::is_hex;
 use crate::ids::{CorrelationId, hash_parts};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -126,8 +127,7 @@ impl TraceParent {
 
 /// Returns `text` if it is so many lower-case hexadecimal digits.
 fn check_digits(text: &str, count: usize) -> Option<&str> {
-    let is_digit = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
-    (text.len() == count && text.bytes().all(is_digit)).then_some(text)
+    is_hex(text, count).then_some(text)
 }
 
 #[cfg(test)]

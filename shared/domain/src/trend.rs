@@ -137,6 +137,7 @@ pub struct Trends {
 pub struct SampledMinutes(BTreeMap<Timestamp, Option<MinuteSample>>);
 
 /// The numbers that count of one minute.
+#[derive(Default)]
 struct Minute {
     depth: u64,
     parked: u64,
@@ -235,11 +236,8 @@ impl SampledMinutes {
 impl Minute {
     fn idle(at_least: bool) -> Self {
         Self {
-            depth: 0,
-            parked: 0,
-            dead_letters: 0,
-            disconnected: 0,
             at_least,
+            ..Self::default()
         }
     }
 

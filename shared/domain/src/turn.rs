@@ -66,7 +66,7 @@ impl TurnStep {
 pub struct StepDuration(pub TurnStep, pub u32);
 
 /// The record of the turn that wrote a reply.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TurnRecord {
     /// Time at which the turn took its lease and asked the model.
     #[serde(with = "millis")]

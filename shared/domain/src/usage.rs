@@ -2,7 +2,7 @@
 //! messages for which the provider charges, by their category and the country of their recipients.
 
 use crate::country::Country;
-use crate::delivery::{Delivery, MessageCharge, StatusUpdate};
+use crate::delivery::MessageCharge;
 use crate::ids::{AgentId, TenantId};
 use crate::message::Message;
 use crate::millis::add_duration;
@@ -147,37 +147,8 @@ pub fn usage_of_transcript(message: &Message) -> Option<UsageSum> {
     })
 }
 
-/// Returns the sum of one message that the provider charges, under a name such as `meta:utility`. `None`: the status tells of no charge.
+/// Returns the sum of one message that the provider charges, under a name such as `meta:utility`.
 pub fn usage_of_charge(
-    update: &StatusUpdate,
-    provider: Provider,
-    tenant: &TenantId,
-    agent: &AgentId,
-) -> Option<UsageSum> {
-    Some(count_charged_message(
-        update.find_charge()?,
-        provider,
-        tenant,
-        agent,
-    ))
-}
-
-/// Returns the same of a message whose charge is part of the sums, from what its delivery tells.
-pub fn usage_of_delivery(
-    delivery: &Delivery,
-    provider: Provider,
-    tenant: &TenantId,
-    agent: &AgentId,
-) -> Option<UsageSum> {
-    Some(count_charged_message(
-        delivery.find_charge()?,
-        provider,
-        tenant,
-        agent,
-    ))
-}
-
-fn count_charged_message(
     charge: MessageCharge<'_>,
     provider: Provider,
     tenant: &TenantId,

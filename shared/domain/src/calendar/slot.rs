@@ -1,7 +1,7 @@
 //! Free slots as text for the model, and back.
 
 use super::TimeSpan;
-use jiff::civil::{DateTime, Weekday};
+use jiff::civil::DateTime;
 use jiff::tz::{Disambiguation, TimeZone};
 use jiff::{SignedDuration, Timestamp};
 
@@ -53,19 +53,15 @@ impl FreeSlot {
     /// Returns the slot for the model, such as `Tue 2026-11-24 10:00-10:30 (start 2026-11-24T10:00:00-03:00)`.
     pub fn format_for_model(self, zone: &TimeZone) -> String {
         let (from, to) = (zone.to_datetime(self.start), zone.to_datetime(self.end));
-        let to_date = if from.date() == to.date() {
-            String::new()
+        let end_format = if from.date() == to.date() {
+            "%H:%M"
         } else {
-            format!("{} ", to.date())
+            "%F %H:%M"
         };
         format!(
-            "{} {} {:02}:{:02}-{to_date}{:02}:{:02} (start {})",
-            weekday_name(from.weekday()),
-            from.date(),
-            from.hour(),
-            from.minute(),
-            to.hour(),
-            to.minute(),
+            "{}-{} (start {})",
+            from.strftime("%a %F %H:%M"),
+            to.strftime(end_format),
             self.format_start(zone),
         )
     }
@@ -75,30 +71,16 @@ impl FreeSlot {
 pub fn format_day_for_model(day: &[FreeSlot], zone: &TimeZone) -> String {
     let times = day.iter().enumerate().map(|(place, slot)| {
         let at = zone.to_datetime(slot.start);
-        let time = format!("{:02}:{:02}", at.hour(), at.minute());
         if place > 0 {
-            return time;
+            return at.strftime("%H:%M").to_string();
         }
-        let start = slot.format_start(zone);
         format!(
-            "{} {} {time} (start {start})",
-            weekday_name(at.weekday()),
-            at.date()
+            "{} (start {})",
+            at.strftime("%a %F %H:%M"),
+            slot.format_start(zone)
         )
     });
     times.collect::<Vec<_>>().join(", ")
-}
-
-fn weekday_name(day: Weekday) -> &'static str {
-    match day {
-        Weekday::Monday => "Mon",
-        Weekday::Tuesday => "Tue",
-        Weekday::Wednesday => "Wed",
-        Weekday::Thursday => "Thu",
-        Weekday::Friday => "Fri",
-        Weekday::Saturday => "Sat",
-        Weekday::Sunday => "Sun",
-    }
 }
 
 /// Reads the begin of an appointment: a time with its offset from UTC, or one by the clock on the wall in `zone`.

@@ -56,7 +56,7 @@ impl RecentReplies {
     }
 
     /// Counts a reply.
-    fn count_reply(&mut self, at: Timestamp) {
+    pub(super) fn count_reply(&mut self, at: Timestamp) {
         *self = self.at(at);
         let [now, ..] = &mut self.counts;
         *now = now.saturating_add(1);
@@ -110,11 +110,6 @@ impl AgentPause {
 }
 
 impl Conversation {
-    /// Counts a committed reply of the agent.
-    pub(super) fn count_reply(&mut self, at: Timestamp) {
-        self.limits.replies.count_reply(at);
-    }
-
     /// Returns the pause that begins at `now` because the agent's limits are reached; `None` if they are not. `known` are the
     /// newest messages, ordered by ordinal.
     pub fn find_reached_limit(
@@ -228,7 +223,7 @@ mod tests {
         };
         for at in 0..3 {
             assert_eq!(c.find_reached_limit(&limits, &[], minute(at)), None);
-            c.count_reply(minute(at));
+            c.limits.replies.count_reply(minute(at));
         }
         let pause = c.find_reached_limit(&limits, &[], minute(3)).unwrap();
         assert_eq!((pause.reason, pause.until), (Reason::TooManyTurns, minute(63)));

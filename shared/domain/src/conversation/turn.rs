@@ -197,14 +197,7 @@ impl Conversation {
             asked_at: self.waiting_since,
             // A message that came after the opening may be answered before the time of the turn that waited.
             opening: self.opening.scheduled_for.take().map(|at| at.min(now)),
-            steps: Vec::new(),
-            effects_upto: None,
-            knowledge: None,
-            agent: None,
-            rewriting: None,
-            unused_answers: Vec::new(),
-            usage_kept: None,
-            tools: Vec::new(),
+            ..TurnRecord::default()
         };
         self.nudges.idle_nudges = 0;
         Draft {
@@ -251,9 +244,9 @@ impl Conversation {
     /// the epoch or `answered` changed since the draft was made.
     pub fn commit_reply(&mut self, draft: &Draft, at: Timestamp) -> Result<Ordinal, ConversationError> {
         self.check_draft(draft)?;
-        let ordinal = self.assign_ordinal(at);
+        let ordinal = self.append_message(at);
         self.settle_draft(draft);
-        self.count_reply(at);
+        self.limits.replies.count_reply(at);
         Ok(ordinal)
     }
 

@@ -1,5 +1,5 @@
-//! The words by which messages are judged and people who book are understood, in Portuguese, Spanish and English, without accents and in
-//! small letters.
+//! The words by which a message is judged, and those of people who book. They are Portuguese, Spanish and English, without accents and
+//! in small letters.
 
 use crate::phrases::{Phrases, list_phrases};
 

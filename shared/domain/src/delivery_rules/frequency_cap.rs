@@ -42,16 +42,4 @@ impl FrequencyCap {
                 .unwrap_or(Timestamp::MAX),
         }
     }
-
-    /// Keeps the times of deliveries that still count at `now`. Of those it keeps the newest, as many as the cap needs.
-    pub fn keep_counted_times(self, earlier: &mut Vec<Timestamp>, now: Timestamp) {
-        let counted_from = now
-            .saturating_sub(self.counting_window())
-            .unwrap_or(Timestamp::MIN);
-        earlier.retain(|at| *at > counted_from);
-        earlier.sort_unstable();
-        let most = usize::try_from(self.messages).unwrap_or(usize::MAX);
-        let surplus = earlier.len().saturating_sub(most);
-        earlier.drain(..surplus);
-    }
 }

@@ -24,6 +24,7 @@ const MEASURED_MAX: SignedDuration = SignedDuration::from_hours(14 * 24);
 /// The usual traffic of an instance: the mean of the gaps between looks that found a new message, and the hours in
 /// which contacts write. Hours are hours of UTC; no time zone is needed, because the usual hours are learnt in UTC too.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct TrafficProfile {
     /// Time at which the newest message came in.
     #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
@@ -32,13 +33,10 @@ pub struct TrafficProfile {
     #[serde(rename = "gap_ms", default, with = "millis::duration")]
     pub gap: SignedDuration,
     /// Number of gaps in the mean.
-    #[serde(default)]
     pub gaps: u32,
     /// For each hour of the day (UTC): the number of days for which it still counts as usual.
-    #[serde(default)]
     pub hours: [u8; 24],
     /// The day, counted from 1970, at which `hours` was last counted down.
-    #[serde(default)]
     pub day: i64,
     /// Time since which the instance is silent, if a silence was found.
     #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]

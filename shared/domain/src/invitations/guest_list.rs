@@ -12,25 +12,19 @@ pub const GUEST_ROWS_MAX: usize = 10_000;
 #[serde(deny_unknown_fields)]
 pub struct GuestRow {
     /// Id of the guest; without one, it is derived from the number.
-    #[serde(default)]
     pub id: Option<GuestId>,
     /// Name.
-    #[serde(default)]
     pub name: Option<String>,
     /// Phone number in any notation. Personal data: never log it.
-    #[serde(default)]
     pub phone: Option<String>,
     /// E-mail address.
-    #[serde(default)]
     pub email: Option<String>,
     /// Language.
-    #[serde(default)]
     pub language: Option<String>,
     /// IANA time zone; also called `zone` or `timezone`.
-    #[serde(default, alias = "zone", alias = "timezone")]
+    #[serde(alias = "zone", alias = "timezone")]
     pub time_zone: Option<String>,
     /// Status; without one, a new guest is pending, and a known one keeps its own.
-    #[serde(default)]
     pub status: Option<GuestStatus>,
 }
 

@@ -1,6 +1,7 @@
 use super::InvitationChannel;
 use crate::content::Content;
 use crate::email::EmailOutbox;
+use crate::hexadecimal::is_hex;
 use crate::ids::{
     BatchId, CorrelationId, GuestId, InstanceId, InvitationId, InvitationTemplateName, MessageId, OccasionId,
     TenantId, TokenName,
@@ -274,12 +275,8 @@ pub fn write_invitation_id(at: Timestamp, random: u64) -> InvitationId {
 /// Returns the time at which the invitation with this id was made; `None` if nobody wrote such an id.
 pub fn parse_invitation_time(id: &InvitationId) -> Option<Timestamp> {
     let digits = id.as_str().strip_prefix(PREFIX)?;
-    let is_written = digits.len() == 28
-        && digits
-            .bytes()
-            .all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b));
     let millis = i64::from_str_radix(digits.get(..12)?, 16).ok()?;
-    is_written.then(|| from_unix_millis(millis))
+    is_hex(digits, 28).then(|| from_unix_millis(millis))
 }
 
 #[cfg(test)]

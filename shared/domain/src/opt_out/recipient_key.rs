@@ -2,6 +2,7 @@
 
 use crate::contact::canonical_spelling;
 use crate::email::EmailAddress;
+use crate::hexadecimal::is_hex;
 use crate::identity::IdentityKey;
 use crate::ids::TenantId;
 use crate::text_conversions::text_conversions;
@@ -32,8 +33,7 @@ impl RecipientKey {
 
     /// Parses a key.
     pub fn parse(text: &str) -> Result<Self, RecipientKeyError> {
-        let fine = |b: u8| b.is_ascii_digit() || (b'a'..=b'f').contains(&b);
-        let is_key = text.len() == 2 * Self::BYTES && text.bytes().all(fine);
+        let is_key = is_hex(text, 2 * Self::BYTES);
         is_key.then(|| Self(text.to_owned())).ok_or(RecipientKeyError)
     }
 

@@ -1,7 +1,7 @@
 //! Measures how much of its budget of the month a tenant has used.
 
 use jiff::Timestamp;
-use recado_domain::budget::{BudgetUse, MonthlyBudget, first_day_of_month};
+use recado_domain::budget::{BudgetUse, MonthlyBudget};
 use recado_domain::config::ConfigNames;
 use recado_domain::ids::TenantId;
 use recado_domain::price::PriceList;
@@ -31,6 +31,6 @@ pub(crate) async fn measure_budget(
     now: Timestamp,
 ) -> PortResult<BudgetUse> {
     let today = resolve_usage_day(now);
-    let sums = store.list_usage(tenant, first_day_of_month(today), today).await?;
+    let sums = store.list_usage(tenant, today.first_of_month(), today).await?;
     Ok(budget.measure_use(&sums, prices))
 }

@@ -6,7 +6,7 @@ use recado_domain::config::InstanceConfig;
 use recado_domain::delivery::Delivery;
 use recado_domain::message::Message;
 use recado_domain::price::Cost;
-use recado_domain::usage::{UsageSum, usage_of_delivery, usage_of_message};
+use recado_domain::usage::{UsageSum, usage_of_charge, usage_of_message};
 use recado_ports::Deps;
 use recado_ports::ports::PortResult;
 
@@ -18,8 +18,13 @@ pub(crate) fn list_message_use(
 ) -> Vec<UsageSum> {
     let mut sums = usage_of_message(message);
     let charge = bound.zip(delivery).and_then(|(bound, delivery)| {
-        let provider = bound.instance.provider;
-        usage_of_delivery(delivery, provider, &bound.tenant.id, &bound.agent.id)
+        let (charge, provider) = (delivery.find_charge()?, bound.instance.provider);
+        Some(usage_of_charge(
+            charge,
+            provider,
+            &bound.tenant.id,
+            &bound.agent.id,
+        ))
     });
     sums.extend(charge);
     sums

@@ -177,10 +177,9 @@ async fn find_charge(
     let Some(bound) = find_config_by_external(deps.store(), provider, external).await? else {
         return Ok(None);
     };
-    let charge = usage_of_charge(status, provider, &bound.tenant.id, &bound.agent.id);
-    Ok(charge.map(|charge| UsageSum {
+    Ok(status.find_charge().map(|charge| UsageSum {
         kept: bound.tenant.retention.usage,
-        ..charge
+        ..usage_of_charge(charge, provider, &bound.tenant.id, &bound.agent.id)
     }))
 }
 
