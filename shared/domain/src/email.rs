@@ -14,4 +14,5 @@ pub use outbox::{
     EMAIL_JOB_WAIT_MAX, EMAIL_LEASE, EmailLimits, EmailOutbox, EmailState, EmailStep, FailedAttempt,
     InvalidEmailTransition, UnknownAttempt,
 };
-pub use template::{EmailTemplate, RenderedEmail, TemplateError};
+pub use template::RenderedEmail;
+pub(crate) use template::{escape_for_html, replace_line_breaks, shorten_subject};

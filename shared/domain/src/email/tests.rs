@@ -4,7 +4,6 @@ use crate::ids::{CorrelationId, EmailSenderId, Nonce};
 use crate::millis::{add_duration, from_unix_millis};
 use jiff::SignedDuration;
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
 
 #[test]
 fn an_address_is_what_every_mail_server_takes() {
@@ -146,55 +145,6 @@ fn the_unsubscribe_headers_are_those_of_one_click() {
         ("List-Unsubscribe-Post", "List-Unsubscribe=One-Click".to_owned()),
     ];
     assert_eq!(linked.unsubscribe_headers(), expected);
-}
-
-fn values(of: &[(&str, &str)]) -> BTreeMap<String, String> {
-    of.iter()
-        .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
-        .collect()
-}
-
-#[test]
-fn values_are_escaped_in_html_and_kept_on_one_line_in_the_subject() {
-    let template = EmailTemplate {
-        subject: "{{name}}: convite",
-        text: "Olá {{ name }}, veja {{link}}",
-        html: Some("<p title=\"{{name}}\">Olá {{name}}</p>"),
-    };
-    let name = "<b onclick='x'>\"A\" & B</b>\r\nBcc: c@d.example";
-    let rendered = template
-        .render(&values(&[("name", name), ("link", "{{name}}")]))
-        .unwrap();
-    assert_eq!(
-        rendered.subject,
-        "<b onclick='x'>\"A\" & B</b>  Bcc: c@d.example: convite"
-    );
-    assert_eq!(rendered.text, format!("Olá {name}, veja {{{{name}}}}"));
-    let html = rendered.html.unwrap();
-    let escaped = "&lt;b onclick=&#39;x&#39;&gt;&quot;A&quot; &amp; B&lt;/b&gt;\r\nBcc: c@d.example";
-    assert_eq!(html, format!("<p title=\"{escaped}\">Olá {escaped}</p>"));
-}
-
-#[test]
-fn a_template_with_a_name_without_value_is_not_rendered() {
-    let render = |text: &str| {
-        let template = EmailTemplate {
-            subject: "s",
-            text,
-            html: None,
-        };
-        template
-            .render(&values(&[("name", "Ana")]))
-            .map(|rendered| rendered.text)
-    };
-    assert_eq!(render("{{name}} {x} }}").as_deref(), Ok("Ana {x} }}"));
-    assert_eq!(
-        render("{{nome}}"),
-        Err(TemplateError::MissingValue("nome".to_owned()))
-    );
-    assert_eq!(render("{{name"), Err(TemplateError::Place));
-    assert_eq!(render("{{a b}}"), Err(TemplateError::Place));
-    assert_eq!(render("{{}}"), Err(TemplateError::Place));
 }
 
 fn check_sender(change: &Value) -> Result<(), String> {

@@ -1,5 +1,5 @@
 use crate::content::{Content, MessageTemplate};
-use crate::email::{EmailTemplate, RenderedEmail};
+use crate::email::{RenderedEmail, escape_for_html, replace_line_breaks, shorten_subject};
 use crate::ids::{InvitationTemplateName, TenantId};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -114,12 +114,22 @@ fn split_pieces(text: &str) -> Option<Vec<Piece<'_>>> {
 
 /// Writes a text with the values of its variables. The names of variables without a value are added to `missing`.
 fn render_text(text: &str, values: &TemplateValues, missing: &mut BTreeSet<String>) -> String {
+    render_values(text, values, missing, str::to_owned)
+}
+
+/// Writes a text as [`render_text`] does, and each value as `write` writes it. A value is never searched for variables.
+fn render_values(
+    text: &str,
+    values: &TemplateValues,
+    missing: &mut BTreeSet<String>,
+    write: fn(&str) -> String,
+) -> String {
     let mut rendered = String::new();
     for piece in split_pieces(text).unwrap_or_default() {
         match piece {
             Piece::Words(words) => rendered.push_str(words),
             Piece::Variable(name, instead) => match values.get(name).map(String::as_str).or(instead) {
-                Some(value) => rendered.push_str(value),
+                Some(value) => rendered.push_str(&write(value)),
                 None => {
                     missing.insert(name.to_owned());
                 }
@@ -154,6 +164,10 @@ impl InvitationTemplate {
         if !fits_channel {
             return Err(InvitationTemplateError::Channel(self.name.clone()));
         }
+        self.check_placeholders()
+    }
+
+    fn check_placeholders(&self) -> Result<(), InvitationTemplateError> {
         let mut is_sound = true;
         let mut check = |text: &str| {
             is_sound &= split_pieces(text).is_some();
@@ -205,18 +219,19 @@ impl InvitationTemplate {
     /// Returns the content of an e-mail with the values of its variables. Fails if a variable has none.
     pub fn render_email(&self, values: &TemplateValues) -> Result<RenderedEmail, InvitationTemplateError> {
         let mut missing = BTreeSet::new();
-        for text in [&self.subject, &self.text, &self.html].into_iter().flatten() {
-            render_text(text, values, &mut missing);
-        }
+        let subject = self.subject.as_deref().unwrap_or_default();
+        let subject = render_values(subject, values, &mut missing, replace_line_breaks);
+        let text = self.text.as_deref().unwrap_or_default();
+        let text = render_text(text, values, &mut missing);
+        let html = self.html.as_deref();
+        let html = html.map(|html| render_values(html, values, &mut missing, escape_for_html));
         self.check_missing(missing)?;
-        let template = EmailTemplate {
-            subject: self.subject.as_deref().unwrap_or_default(),
-            text: self.text.as_deref().unwrap_or_default(),
-            html: self.html.as_deref(),
-        };
-        template
-            .render(values)
-            .map_err(|_| InvitationTemplateError::Placeholder(self.name.clone()))
+        self.check_placeholders()?;
+        Ok(RenderedEmail {
+            subject: shorten_subject(&subject),
+            text,
+            html,
+        })
     }
 
     fn check_missing(&self, missing: BTreeSet<String>) -> Result<(), InvitationTemplateError> {
@@ -312,10 +327,12 @@ mod tests {
         let fields = json!({"channel": "email", "subject": "{{a}}!", "text": "x {{a}} {{b|<3}}", "html": "<p>{{a}} {{b|<3}}</p>"});
         let one = template(&fields);
         assert!(one.check_template().is_ok());
-        let email = one.render_email(&values(&[("a", "<b>\r\nBcc: x")])).unwrap();
-        assert_eq!(email.subject, "<b>  Bcc: x!");
-        assert_eq!(email.text, "x <b>\r\nBcc: x <3");
-        assert_eq!(email.html.as_deref(), Some("<p>&lt;b&gt;\r\nBcc: x &lt;3</p>"));
+        let value = "<b c='d'> \"A\" & {{b}}\r\nBcc: x";
+        let email = one.render_email(&values(&[("a", value)])).unwrap();
+        assert_eq!(email.subject, "<b c='d'> \"A\" & {{b}}  Bcc: x!");
+        assert_eq!(email.text, format!("x {value} <3"));
+        let escaped = "&lt;b c=&#39;d&#39;&gt; &quot;A&quot; &amp; {{b}}\r\nBcc: x";
+        assert_eq!(email.html, Some(format!("<p>{escaped} &lt;3</p>")));
         let refused = one.render_email(&values(&[])).unwrap_err().to_string();
         assert_eq!(refused, "template `invite` needs values for a");
     }
