@@ -9,12 +9,13 @@ pub use named::find_charset;
 
 use office::find_office_type;
 use serde::{Deserialize, Serialize};
+use strum::{IntoStaticStr, VariantArray};
 
 /// Number of bytes at the beginning and at the end of a file that are looked at.
 const WINDOW: usize = 64 * 1024;
 
 /// A type of file that Recado can do something with.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, strum::IntoStaticStr)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, IntoStaticStr, VariantArray)]
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "lowercase")]
 pub enum MediaType {
@@ -95,7 +96,11 @@ impl MediaType {
     /// Returns the type that the model sees as it is and that has this MIME type; `None` for any other.
     pub fn from_visible_mime_type(mime_type: &str) -> Option<Self> {
         let visible = [Self::Jpeg, Self::Png, Self::Gif, Self::Webp, Self::Pdf];
-        visible.into_iter().find(|known| known.mime_type() == mime_type)
+        Self::find_by_mime_type(mime_type, &visible)
+    }
+
+    fn find_by_mime_type(mime_type: &str, among: &[Self]) -> Option<Self> {
+        among.iter().copied().find(|known| known.mime_type() == mime_type)
     }
 
     /// Returns the MIME type.
@@ -174,31 +179,17 @@ impl MediaType {
     }
 }
 
-/// Returns the type for a MIME type that a signature gave, for files that are not text.
+/// Returns the type for a MIME type that a signature gave, for files that are not text. Some of these names are not ours.
 fn from_signature(mime_type: &str) -> Option<MediaType> {
-    let found = match mime_type {
-        "image/jpeg" => MediaType::Jpeg,
-        "image/png" => MediaType::Png,
-        "image/gif" => MediaType::Gif,
-        "image/webp" => MediaType::Webp,
-        "audio/ogg" | "audio/opus" => MediaType::Ogg,
-        "audio/mpeg" => MediaType::Mp3,
-        "audio/m4a" => MediaType::M4a,
-        "audio/amr" => MediaType::Amr,
-        "audio/aac" => MediaType::Aac,
-        "audio/x-wav" => MediaType::Wav,
-        "audio/x-flac" => MediaType::Flac,
-        "video/mp4" | "video/x-m4v" => MediaType::Mp4,
-        "video/webm" => MediaType::Webm,
-        "application/pdf" => MediaType::Pdf,
-        "application/vnd.openxmlformats-officedocument.wordprocessingml.document" => MediaType::Docx,
-        "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet" => MediaType::Xlsx,
-        "application/vnd.openxmlformats-officedocument.presentationml.presentation" => MediaType::Pptx,
-        "application/vnd.oasis.opendocument.text" => MediaType::Odt,
-        "application/vnd.oasis.opendocument.spreadsheet" => MediaType::Ods,
-        _ => return None,
-    };
-    Some(found)
+    match mime_type {
+        "audio/opus" => Some(MediaType::Ogg),
+        "audio/m4a" => Some(MediaType::M4a),
+        "audio/x-wav" => Some(MediaType::Wav),
+        "audio/x-flac" => Some(MediaType::Flac),
+        "video/x-m4v" => Some(MediaType::Mp4),
+        _ if mime_type.starts_with("text/") => None,
+        _ => MediaType::find_by_mime_type(mime_type, MediaType::VARIANTS),
+    }
 }
 
 /// Returns `true` for text in UTF-8 or in a code page of Windows. Text in UTF-16 counts if it has a mark of its byte order.
