@@ -5,12 +5,14 @@ use crate::rate::Rate;
 use jiff::SignedDuration;
 use serde::{Deserialize, Serialize};
 use std::fmt;
+use strum::IntoStaticStr;
 
 /// A service through which WhatsApp numbers are connected.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, IntoStaticStr)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[cfg_attr(feature = "schema", schema(rename_all = "kebab-case"))]
 #[serde(try_from = "String", into = "&'static str")]
+#[strum(serialize_all = "kebab-case")]
 pub enum Provider {
     /// Evolution API, which drives a linked phone.
     Evolution,
@@ -18,6 +20,7 @@ pub enum Provider {
     Meta,
     /// 360dialog, a partner of Meta.
     #[cfg_attr(feature = "schema", schema(rename = "360dialog"))]
+    #[strum(serialize = "360dialog")]
     Dialog360,
     /// AWS End User Messaging Social, a partner of Meta.
     AwsSocial,
@@ -35,13 +38,8 @@ impl Provider {
     }
 
     /// Returns the provider's name in routes, records and secrets.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Evolution => "evolution",
-            Self::Meta => "meta",
-            Self::Dialog360 => "360dialog",
-            Self::AwsSocial => "aws-social",
-        }
+    pub fn as_str(self) -> &'static str {
+        self.into()
     }
 
     /// Returns the provider's capabilities.
@@ -87,12 +85,6 @@ impl TryFrom<String> for Provider {
 
     fn try_from(name: String) -> Result<Self, UnknownProvider> {
         Self::parse(&name)
-    }
-}
-
-impl From<Provider> for &'static str {
-    fn from(provider: Provider) -> Self {
-        provider.as_str()
     }
 }
 
