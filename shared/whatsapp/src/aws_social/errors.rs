@@ -3,8 +3,9 @@
 //! the code.
 
 use crate::meta::errors as meta;
-use crate::wire::error_class::ErrorClass;
-use crate::wire::error_table::{StatusRow, class_by_status, not_sent_reason};
+use crate::wire::error_class::ErrorClass::{self, Credentials, Permanent, Refused, Throttled};
+use crate::wire::error_table::not_sent_reason::{BODY_CHECKED, KEY_CHECKED, LIMIT_CHECKED, REQUEST_REFUSED};
+use crate::wire::error_table::{StatusRow, class_by_status};
 use recado_ports::ports::SendOutcome;
 
 /// One row of the table: name of the exception, class, title, and the reason why it is certain that nothing was sent.
@@ -15,78 +16,63 @@ pub(crate) const DEPENDENCY: &str = "DependencyException";
 /// AWS's exceptions by name. If AWS itself fails, or reports that Meta failed, nobody knows how far the message had
 /// come: its outcome is unknown.
 pub(crate) const TABLE: [AwsErrorRow; 15] = [
-    (
-        "ValidationException",
-        ErrorClass::Permanent,
-        "bad request",
-        not_sent_reason::BODY_CHECKED,
-    ),
+    ("ValidationException", Permanent, "bad request", BODY_CHECKED),
     (
         "InvalidParametersException",
-        ErrorClass::Permanent,
+        Permanent,
         "bad parameters",
-        not_sent_reason::BODY_CHECKED,
+        BODY_CHECKED,
     ),
     (
         "LimitExceededException",
-        ErrorClass::Permanent,
+        Permanent,
         "over a limit of the account",
-        not_sent_reason::LIMIT_CHECKED,
+        LIMIT_CHECKED,
     ),
     (
         "ResourceNotFoundException",
-        ErrorClass::Refused,
+        Refused,
         "no such number",
-        not_sent_reason::BODY_CHECKED,
+        BODY_CHECKED,
     ),
     (
         "AccessDeniedException",
-        ErrorClass::Credentials,
+        Credentials,
         "not allowed by AWS",
-        not_sent_reason::KEY_CHECKED,
+        KEY_CHECKED,
     ),
     (
         "AccessDeniedByMetaException",
-        ErrorClass::Credentials,
+        Credentials,
         "not allowed by Meta",
-        not_sent_reason::KEY_CHECKED,
+        KEY_CHECKED,
     ),
     (
         "UnrecognizedClientException",
-        ErrorClass::Credentials,
+        Credentials,
         "AWS credentials not known",
-        not_sent_reason::KEY_CHECKED,
+        KEY_CHECKED,
     ),
     (
         "InvalidSignatureException",
-        ErrorClass::Credentials,
+        Credentials,
         "AWS credentials wrong",
-        not_sent_reason::KEY_CHECKED,
+        KEY_CHECKED,
     ),
     (
         "ExpiredTokenException",
-        ErrorClass::Credentials,
+        Credentials,
         "AWS credentials expired",
-        not_sent_reason::KEY_CHECKED,
+        KEY_CHECKED,
     ),
     (
         "MissingAuthenticationTokenException",
-        ErrorClass::Credentials,
+        Credentials,
         "AWS credentials missing",
-        not_sent_reason::KEY_CHECKED,
+        KEY_CHECKED,
     ),
-    (
-        "ThrottledRequestException",
-        ErrorClass::Throttled,
-        "throttled",
-        not_sent_reason::LIMIT_CHECKED,
-    ),
-    (
-        "ThrottlingException",
-        ErrorClass::Throttled,
-        "throttled",
-        not_sent_reason::LIMIT_CHECKED,
-    ),
+    ("ThrottledRequestException", Throttled, "throttled", LIMIT_CHECKED),
+    ("ThrottlingException", Throttled, "throttled", LIMIT_CHECKED),
     ("InternalServiceException", OUTCOME_UNKNOWN, "AWS failed", ""),
     (DEPENDENCY, OUTCOME_UNKNOWN, "Meta failed", ""),
     (
@@ -101,10 +87,10 @@ const OUTCOME_UNKNOWN: ErrorClass = ErrorClass::Unknown { timed_out: false };
 
 /// Classes by HTTP status, for a refusal whose exception is not in [`TABLE`]. The first row that fits counts.
 pub(crate) const BY_STATUS: [StatusRow; 5] = [
-    (401, 401, ErrorClass::Credentials, not_sent_reason::KEY_CHECKED),
-    (403, 403, ErrorClass::Credentials, not_sent_reason::KEY_CHECKED),
-    (429, 429, ErrorClass::Throttled, not_sent_reason::LIMIT_CHECKED),
-    (400, 499, ErrorClass::Refused, not_sent_reason::REQUEST_REFUSED),
+    (401, 401, Credentials, KEY_CHECKED),
+    (403, 403, Credentials, KEY_CHECKED),
+    (429, 429, Throttled, LIMIT_CHECKED),
+    (400, 499, Refused, REQUEST_REFUSED),
     (0, 999, OUTCOME_UNKNOWN, ""),
 ];
 

@@ -5,8 +5,11 @@
 //! plain text, and unusual statuses: a throttled request is answered with 400. The text is not repeated in `why`.
 
 use crate::meta::errors as meta;
-use crate::wire::error_class::ErrorClass;
-use crate::wire::error_table::{ErrorRow, error_row, find_error_row, not_sent_reason, unknown_outcome_row};
+use crate::wire::error_class::ErrorClass::{self, Credentials, Refused, Retry, Throttled};
+use crate::wire::error_table::not_sent_reason::{
+    BEFORE_HANDLER, KEY_CHECKED, LIMIT_CHECKED, REQUEST_REFUSED,
+};
+use crate::wire::error_table::{ErrorRow, error_row, find_error_row, status_row, unknown_outcome_row};
 use crate::wire::http_exchange::HttpResponse;
 use crate::wire::json::parse_integer;
 use recado_ports::ports::SendOutcome;
@@ -17,73 +20,37 @@ pub(crate) const OWN_ERRORS: [ErrorRow; 5] = [
     error_row(
         (400, 499),
         &["exceeded the endpoint rate limit"],
-        ErrorClass::Throttled,
+        Throttled,
         "endpoint rate limit",
-        not_sent_reason::LIMIT_CHECKED,
+        LIMIT_CHECKED,
     ),
     error_row(
         (400, 499),
         &["lack of payment"],
-        ErrorClass::Credentials,
+        Credentials,
         "disabled for lack of payment",
-        not_sent_reason::KEY_CHECKED,
+        KEY_CHECKED,
     ),
     error_row(
         (400, 499),
         &["api has been disabled"],
-        ErrorClass::Credentials,
+        Credentials,
         "API disabled",
-        not_sent_reason::KEY_CHECKED,
+        KEY_CHECKED,
     ),
-    error_row(
-        (401, 401),
-        &[],
-        ErrorClass::Credentials,
-        "key missing or wrong",
-        not_sent_reason::KEY_CHECKED,
-    ),
+    status_row(401, Credentials, "key missing or wrong", KEY_CHECKED),
     unknown_outcome_row((502, 502), &[], true, "the API behind it is not available"),
 ];
 
 /// Classes by HTTP status, for answers without a code of Meta's.
 pub(crate) const BY_STATUS: [ErrorRow; 8] = [
-    error_row(
-        (403, 403),
-        &[],
-        ErrorClass::Credentials,
-        "endpoint blocked",
-        not_sent_reason::KEY_CHECKED,
-    ),
+    status_row(403, Credentials, "endpoint blocked", KEY_CHECKED),
     unknown_outcome_row((408, 408), &[], true, "time-out"),
     unknown_outcome_row((504, 504), &[], true, "gateway time-out"),
-    error_row(
-        (429, 429),
-        &[],
-        ErrorClass::Throttled,
-        "too many requests",
-        not_sent_reason::LIMIT_CHECKED,
-    ),
-    error_row(
-        (404, 404),
-        &[],
-        ErrorClass::Retry,
-        "no such route",
-        not_sent_reason::BEFORE_HANDLER,
-    ),
-    error_row(
-        (300, 399),
-        &[],
-        ErrorClass::Retry,
-        "redirect not followed",
-        not_sent_reason::BEFORE_HANDLER,
-    ),
-    error_row(
-        (400, 499),
-        &[],
-        ErrorClass::Refused,
-        "refused",
-        not_sent_reason::REQUEST_REFUSED,
-    ),
+    status_row(429, Throttled, "too many requests", LIMIT_CHECKED),
+    status_row(404, Retry, "no such route", BEFORE_HANDLER),
+    error_row((300, 399), &[], Retry, "redirect not followed", BEFORE_HANDLER),
+    error_row((400, 499), &[], Refused, "refused", REQUEST_REFUSED),
     unknown_outcome_row((0, 999), &[], false, "server error"),
 ];
 

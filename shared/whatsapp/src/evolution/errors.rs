@@ -4,8 +4,11 @@
 //! (the schema check) or a list of objects (the number check). Evolution answers 400 to nearly every error, so the text
 //! decides. The text is not repeated in `why`, because it can contain a phone number or a stack trace.
 
-use crate::wire::error_class::ErrorClass;
-use crate::wire::error_table::{ErrorRow, error_row, find_error_row, not_sent_reason, unknown_outcome_row};
+use crate::wire::error_class::ErrorClass::{
+    self, Credentials, Disconnected, NewChatRefused, Permanent, Refused, RefusesEverything, Retry, Throttled,
+};
+use crate::wire::error_table::not_sent_reason::{BEFORE_HANDLER, BODY_CHECKED, KEY_CHECKED, REQUEST_REFUSED};
+use crate::wire::error_table::{ErrorRow, error_row, find_error_row, status_row, unknown_outcome_row};
 use crate::wire::http_exchange::HttpResponse;
 use recado_ports::ports::SendOutcome;
 use serde_json::Value;
@@ -39,50 +42,38 @@ pub(crate) const ERROR_TABLE: [ErrorRow; 21] = [
     error_row(
         (503, 503),
         &[LICENSE_REQUIRED],
-        ErrorClass::RefusesEverything,
+        RefusesEverything,
         "the server has no licence",
-        not_sent_reason::BEFORE_HANDLER,
+        BEFORE_HANDLER,
     ),
-    error_row(
-        (401, 401),
-        &[],
-        ErrorClass::Credentials,
-        "key missing or wrong",
-        not_sent_reason::KEY_CHECKED,
-    ),
-    error_row(
-        (403, 403),
-        &[],
-        ErrorClass::Credentials,
-        "forbidden",
-        not_sent_reason::KEY_CHECKED,
-    ),
+    status_row(401, Credentials, "key missing or wrong", KEY_CHECKED),
+    status_row(403, Credentials, "forbidden", KEY_CHECKED),
     error_row(
         ANY_STATUS,
         &[NUMBER_NOT_FOUND],
-        ErrorClass::Permanent,
+        Permanent,
         "not on WhatsApp",
         "the number is checked first",
     ),
     error_row(
         ANY_STATUS,
         &["connection closed"],
-        ErrorClass::Disconnected,
+        Disconnected,
         "connection closed",
         "the socket is checked first",
     ),
     error_row(
         (404, 404),
         &["instance does not exist"],
-        ErrorClass::Disconnected,
+        Disconnected,
         "instance does not exist",
-        not_sent_reason::BEFORE_HANDLER,
+        BEFORE_HANDLER,
     ),
     // A linked phone's libraries repeat WhatsApp's code: 463, the number may begin no chats.
     error_row(
         (400, 599),
         &["error 463"],
-        ErrorClass::NewChatRefused,
+        NewChatRefused,
         "WhatsApp takes no first message from this number now",
         "WhatsApp's server refused it",
     ),
@@ -98,48 +89,24 @@ pub(crate) const ERROR_TABLE: [ErrorRow; 21] = [
     error_row(
         (400, 400),
         &[SCHEMA_CHECK_FAILED, "is required"],
-        ErrorClass::Permanent,
+        Permanent,
         "bad request body",
-        not_sent_reason::BODY_CHECKED,
+        BODY_CHECKED,
     ),
-    error_row(
-        (429, 429),
-        &[],
-        ErrorClass::Throttled,
-        "too many requests",
-        not_sent_reason::BEFORE_HANDLER,
-    ),
+    status_row(429, Throttled, "too many requests", BEFORE_HANDLER),
     error_row(
         (503, 503),
         NO_SERVER_PHRASES,
-        ErrorClass::Retry,
+        Retry,
         "no server behind the proxy",
         "the proxy had no server",
     ),
     unknown_outcome_row((502, 502), &[], true, "gateway error"),
     unknown_outcome_row((500, 599), &[], false, "server error"),
     unknown_outcome_row((400, 400), &[], false, "failed for an unknown reason"),
-    error_row(
-        (404, 404),
-        &[],
-        ErrorClass::Retry,
-        "no such route",
-        not_sent_reason::BEFORE_HANDLER,
-    ),
-    error_row(
-        (405, 499),
-        &[],
-        ErrorClass::Refused,
-        "refused",
-        not_sent_reason::REQUEST_REFUSED,
-    ),
-    error_row(
-        (300, 399),
-        &[],
-        ErrorClass::Retry,
-        "redirect not followed",
-        not_sent_reason::BEFORE_HANDLER,
-    ),
+    status_row(404, Retry, "no such route", BEFORE_HANDLER),
+    error_row((405, 499), &[], Refused, "refused", REQUEST_REFUSED),
+    error_row((300, 399), &[], Retry, "redirect not followed", BEFORE_HANDLER),
     unknown_outcome_row(ANY_STATUS, &[], false, "unexpected"),
 ];
 

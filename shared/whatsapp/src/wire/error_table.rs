@@ -35,6 +35,16 @@ pub(crate) const fn error_row(
     }
 }
 
+/// Builds a row for a refusal with one status, whatever its text.
+pub(crate) const fn status_row(
+    status: u16,
+    class: ErrorClass,
+    title: &'static str,
+    certain: &'static str,
+) -> ErrorRow {
+    error_row((status, status), &[], class, title, certain)
+}
+
 /// Builds a row for an answer after which the message may have been sent.
 pub(crate) const fn unknown_outcome_row(
     status: (u16, u16),
