@@ -16,4 +16,4 @@ pub use verify::{
 };
 
 pub(crate) use media::fetch_file;
-pub(crate) use send::{Dialog360Endpoint, fetch_connection, fetch_template, mark_read, send_message};
+pub(crate) use send::{Dialog360Endpoint, fetch_connection, fetch_template};

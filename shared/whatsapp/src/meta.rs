@@ -17,7 +17,5 @@ pub use verify::{answer_handshake, verify_signature};
 
 pub(crate) use body::is_sent_as_text;
 pub(crate) use parse::{interpret_payload, split_webhook};
-pub(crate) use send::{
-    MetaEndpoint, build_read_receipt, fetch_connection, fetch_standing, mark_read, send_message,
-};
+pub(crate) use send::{MetaEndpoint, fetch_connection, fetch_standing, mark_read, send_message};
 pub(crate) use support::content_support;

@@ -241,7 +241,7 @@ impl<'a> ProviderEndpoint<'a> {
         match self {
             Self::Evolution(at) => evolution::send_message(at, message).await,
             Self::Meta(at) => meta::send_message(at, message).await,
-            Self::Dialog360(at) => dialog360::send_message(at, message).await,
+            Self::Dialog360(at) => meta::send_message(at, message).await,
             Self::AwsSocial(at) => aws_social::send_message(at, message).await,
         }
     }
@@ -298,7 +298,7 @@ impl<'a> ProviderEndpoint<'a> {
         match self {
             Self::Evolution(at) => evolution::mark_messages_read(&at, ids, chat).await,
             Self::Meta(at) => meta::mark_read(&at, newest, false).await,
-            Self::Dialog360(at) => dialog360::mark_read(&at, newest, false).await,
+            Self::Dialog360(at) => meta::mark_read(&at, newest, false).await,
             // AWS does not document read marks for its call.
             Self::AwsSocial(_) => {}
         }
@@ -309,7 +309,7 @@ impl<'a> ProviderEndpoint<'a> {
         match self {
             Self::Evolution(at) => evolution::show_typing(at, chat).await,
             Self::Meta(at) => meta::mark_read(&at, id, true).await,
-            Self::Dialog360(at) => dialog360::mark_read(&at, id, true).await,
+            Self::Dialog360(at) => meta::mark_read(&at, id, true).await,
             // AWS does not document it for its call.
             Self::AwsSocial(_) => {}
         }

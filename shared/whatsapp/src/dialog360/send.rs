@@ -1,17 +1,14 @@
 //! Sends messages through 360dialog: Meta's body with 360dialog's key, which also identifies the sending number.
 
 use super::errors::classify;
-use crate::meta::body::build_message_body;
-use crate::meta::build_read_receipt;
-use crate::meta::send::{invalid_base_url, read_accepted_answer};
+use crate::meta::send::{CloudNumber, judge_connection};
 use crate::meta::templates::find_template;
-use crate::meta::upload::{MediaUpload, find_inline_file, upload_inline_file};
-use crate::wire::http_exchange::{HttpExchange, build_url, send_request};
+use crate::wire::http_exchange::{HttpExchange, HttpResponse, build_url, send_request};
 use crate::wire::template_lookup::TemplateLookup;
 use recado_domain::content::MessageTemplate;
 use recado_domain::secret::Secret;
-use recado_ports::ports::{ConnectionAnswer, OutgoingMessage, SendOutcome};
-use reqwest::Client;
+use recado_ports::ports::{ConnectionAnswer, SendOutcome};
+use reqwest::{Client, RequestBuilder};
 use serde_json::Value;
 use std::time::Duration;
 
@@ -26,59 +23,18 @@ pub(crate) struct Dialog360Endpoint<'a> {
     pub(crate) timeout: Duration,
 }
 
-/// Sends a message. A file that the message carries as bytes is uploaded first (`POST {base}/media`), within the same
-/// time limit.
-pub(crate) async fn send_message(at: &Dialog360Endpoint<'_>, message: &OutgoingMessage) -> SendOutcome {
-    let file = match find_inline_file(message) {
-        Ok(Some(file)) => file,
-        Ok(None) => return post_message(at, message, at.timeout).await,
-        Err(outcome) => return outcome,
-    };
-    let (Some(url), half) = (build_url(at.base, &["media"]), at.timeout / 2) else {
-        return invalid_base_url();
-    };
-    let upload = MediaUpload {
-        request: at.http.post(url).header(KEY_HEADER, at.key.expose_secret()),
-        classify,
-        timeout: half,
-    };
-    match upload_inline_file(message, &file, upload).await {
-        Ok(message) => post_message(at, &message, half).await,
-        Err(outcome) => outcome,
+impl CloudNumber for Dialog360Endpoint<'_> {
+    fn post(&self, action: &str) -> Option<RequestBuilder> {
+        let url = build_url(self.base, &[action])?;
+        Some(self.http.post(url).header(KEY_HEADER, self.key.expose_secret()))
     }
-}
 
-/// Posts the message (`POST {base}/messages`). The answer names the message and need not name the contact. The outcome
-/// is unknown if a 2xx is not JSON or names no message.
-async fn post_message(
-    at: &Dialog360Endpoint<'_>,
-    message: &OutgoingMessage,
-    timeout: Duration,
-) -> SendOutcome {
-    let body = match build_message_body(message) {
-        Ok(body) => body,
-        Err(refused) => return refused,
-    };
-    let Some(url) = build_url(at.base, &["messages"]) else {
-        return invalid_base_url();
-    };
-    let request = at
-        .http
-        .post(url)
-        .header(KEY_HEADER, at.key.expose_secret())
-        .json(&body);
-    match send_request(request, timeout).await.into_response() {
-        Ok(answer) if answer.is_success() => read_accepted_answer(&answer),
-        Ok(answer) => classify(&answer, message.attempt),
-        Err(outcome) => outcome,
+    fn classify(answer: &HttpResponse, attempt: u32) -> SendOutcome {
+        classify(answer, attempt)
     }
-}
 
-/// Marks a message as read and, if `typing`, shows "typing…", as Meta does. Best effort: the answer is not used.
-pub(crate) async fn mark_read(at: &Dialog360Endpoint<'_>, id: &str, typing: bool) {
-    if let Some(url) = build_url(at.base, &["messages"]) {
-        let request = at.http.post(url).header(KEY_HEADER, at.key.expose_secret());
-        send_request(request.json(&build_read_receipt(id, typing)), at.timeout).await;
+    fn timeout(&self) -> Duration {
+        self.timeout
     }
 }
 
@@ -88,22 +44,10 @@ pub(crate) async fn fetch_connection(at: &Dialog360Endpoint<'_>) -> ConnectionAn
     let Some(url) = build_url(at.base, &["v1", "configs", "webhook"]) else {
         return ConnectionAnswer::Unclear;
     };
-    match send_request(
-        at.http.get(url).header(KEY_HEADER, at.key.expose_secret()),
-        at.timeout,
-    )
-    .await
-    {
-        HttpExchange::Response(answer) if answer.is_success() || matches!(answer.status, 403 | 404) => {
-            ConnectionAnswer::Open
-        }
-        HttpExchange::Response(answer) => match classify(&answer, 1) {
-            SendOutcome::Credentials { .. } => ConnectionAnswer::NeedsCredentials,
-            // Any other refusal shows that 360dialog answers.
-            _ if answer.status < 500 => ConnectionAnswer::Open,
-            _ => ConnectionAnswer::Unreachable,
-        },
-        HttpExchange::NotSent(_) | HttpExchange::ResponseLost { .. } => ConnectionAnswer::Unreachable,
+    let request = at.http.get(url).header(KEY_HEADER, at.key.expose_secret());
+    match send_request(request, at.timeout).await {
+        HttpExchange::Response(answer) if matches!(answer.status, 403 | 404) => ConnectionAnswer::Open,
+        exchange => judge_connection::<Dialog360Endpoint<'_>>(exchange),
     }
 }
 

@@ -1,4 +1,4 @@
-//! Sends messages and read marks through the Graph API (bearer token), and checks the token.
+//! Sends messages and read marks to numbers that take Meta's bodies, and asks the Graph API (bearer token) about its own.
 
 use super::body::build_message_body;
 use super::errors::classify;
@@ -10,7 +10,7 @@ use recado_domain::instance::{MessagingLimit, NumberQuality, SeenStanding};
 use recado_domain::outbox::HeldStatus;
 use recado_domain::secret::Secret;
 use recado_ports::ports::{ConnectionAnswer, OutgoingMessage, SendOutcome};
-use reqwest::Client;
+use reqwest::{Client, RequestBuilder};
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -25,58 +25,79 @@ pub(crate) struct MetaEndpoint<'a> {
     pub(crate) timeout: Duration,
 }
 
+/// A number at a provider that takes Meta's bodies over HTTP.
+pub(crate) trait CloudNumber: Sync {
+    /// Begins a `POST` to an action of the number, with its key; `None` if the base URL is not an HTTP URL.
+    fn post(&self, action: &str) -> Option<RequestBuilder>;
+
+    /// Classifies an answer that is not a 2xx to a send attempt of this number (from 1).
+    fn classify(answer: &HttpResponse, attempt: u32) -> SendOutcome;
+
+    /// Returns the longest time of one request.
+    fn timeout(&self) -> Duration;
+}
+
+impl CloudNumber for MetaEndpoint<'_> {
+    fn post(&self, action: &str) -> Option<RequestBuilder> {
+        let url = build_url(self.base, &[self.version, self.phone_number_id.as_str(), action])?;
+        Some(self.http.post(url).bearer_auth(self.token.expose_secret()))
+    }
+
+    fn classify(answer: &HttpResponse, attempt: u32) -> SendOutcome {
+        classify(answer, attempt)
+    }
+
+    fn timeout(&self) -> Duration {
+        self.timeout
+    }
+}
+
 /// Sends a message. A file that the message carries as bytes is uploaded first, within the same time limit.
-pub(crate) async fn send_message(at: &MetaEndpoint<'_>, message: &OutgoingMessage) -> SendOutcome {
+pub(crate) async fn send_message<N: CloudNumber>(at: &N, message: &OutgoingMessage) -> SendOutcome {
     let file = match find_inline_file(message) {
         Ok(Some(file)) => file,
-        Ok(None) => return post_message(at, message).await,
+        Ok(None) => return post_message(at, message, at.timeout()).await,
         Err(outcome) => return outcome,
     };
-    let half = MetaEndpoint {
-        timeout: at.timeout / 2,
-        ..*at
-    };
-    let Some(url) = build_url(at.base, &[at.version, at.phone_number_id.as_str(), "media"]) else {
+    let half = at.timeout() / 2;
+    let Some(request) = at.post("media") else {
         return invalid_base_url();
     };
     let upload = MediaUpload {
-        request: at.http.post(url).bearer_auth(at.token.expose_secret()),
-        classify,
-        timeout: half.timeout,
+        request,
+        classify: N::classify,
+        timeout: half,
     };
     match upload_inline_file(message, &file, upload).await {
-        Ok(message) => post_message(&half, &message).await,
+        Ok(message) => post_message(at, &message, half).await,
         Err(outcome) => outcome,
     }
 }
 
-async fn post_message(at: &MetaEndpoint<'_>, message: &OutgoingMessage) -> SendOutcome {
+/// Posts the message. The answer names the message and need not name the contact. The outcome is unknown if a 2xx is not
+/// JSON or names no message.
+async fn post_message<N: CloudNumber>(at: &N, message: &OutgoingMessage, timeout: Duration) -> SendOutcome {
     let body = match build_message_body(message) {
         Ok(body) => body,
         Err(outcome) => return outcome,
     };
-    let Some(url) = build_url(at.base, &[at.version, at.phone_number_id.as_str(), "messages"]) else {
+    let Some(request) = at.post("messages") else {
         return invalid_base_url();
     };
-    let request = at
-        .http
-        .post(url)
-        .bearer_auth(at.token.expose_secret())
-        .json(&body);
-    match send_request(request, at.timeout).await.into_response() {
+    match send_request(request.json(&body), timeout).await.into_response() {
         Ok(answer) if answer.is_success() => read_accepted_answer(&answer),
-        Ok(answer) => classify(&answer, message.attempt),
+        Ok(answer) => N::classify(&answer, message.attempt),
         Err(outcome) => outcome,
     }
 }
 
-pub(crate) fn invalid_base_url() -> SendOutcome {
+fn invalid_base_url() -> SendOutcome {
     SendOutcome::Unreached {
         why: "the provider's base URL is not an HTTP URL".to_owned(),
     }
 }
 
-pub(crate) fn read_accepted_answer(answer: &HttpResponse) -> SendOutcome {
+fn read_accepted_answer(answer: &HttpResponse) -> SendOutcome {
     let accepted = list_members(answer.body.get("messages"));
     match accepted.iter().find_map(|message| get_text(message, "id")) {
         Some(id) => SendOutcome::Accepted {
@@ -102,16 +123,14 @@ fn read_held_status(message: &Value) -> Option<HeldStatus> {
 
 /// Marks a message, and all messages before it, as read. If `typing`, "typing…" is shown for 25 seconds or until the
 /// reply. Meta has no typing indicator without a read mark. Best effort: the answer is not used.
-pub(crate) async fn mark_read(at: &MetaEndpoint<'_>, id: &str, typing: bool) {
-    let Some(url) = build_url(at.base, &[at.version, at.phone_number_id.as_str(), "messages"]) else {
-        return;
-    };
-    let request = at.http.post(url).bearer_auth(at.token.expose_secret());
-    send_request(request.json(&build_read_receipt(id, typing)), at.timeout).await;
+pub(crate) async fn mark_read(at: &impl CloudNumber, id: &str, typing: bool) {
+    if let Some(request) = at.post("messages") {
+        send_request(request.json(&build_read_receipt(id, typing)), at.timeout()).await;
+    }
 }
 
-/// Builds the body of the read mark, for Meta and for providers that pass Meta's bodies on.
-pub(crate) fn build_read_receipt(id: &str, typing: bool) -> Value {
+/// Builds the body of the read mark.
+fn build_read_receipt(id: &str, typing: bool) -> Value {
     let mut body = json!({ "messaging_product": "whatsapp", "status": "read", "message_id": id });
     if typing {
         body["typing_indicator"] = json!({ "type": "text" });
@@ -127,11 +146,16 @@ pub(crate) async fn fetch_connection(at: &MetaEndpoint<'_>) -> ConnectionAnswer 
     };
     url.set_query(Some("fields=id"));
     let request = at.http.get(url).bearer_auth(at.token.expose_secret());
-    match send_request(request, at.timeout).await {
+    judge_connection::<MetaEndpoint<'_>>(send_request(request, at.timeout).await)
+}
+
+/// Judges the answer to a question that only asks whether the key or token is taken.
+pub(crate) fn judge_connection<N: CloudNumber>(exchange: HttpExchange) -> ConnectionAnswer {
+    match exchange {
         HttpExchange::Response(answer) if answer.is_success() => ConnectionAnswer::Open,
-        HttpExchange::Response(answer) => match classify(&answer, 1) {
+        HttpExchange::Response(answer) => match N::classify(&answer, 1) {
             SendOutcome::Credentials { .. } => ConnectionAnswer::NeedsCredentials,
-            // Any other refusal shows that Meta answers.
+            // Any other refusal shows that the provider answers.
             _ if answer.status < 500 => ConnectionAnswer::Open,
             _ => ConnectionAnswer::Unreachable,
         },
