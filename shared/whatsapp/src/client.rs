@@ -164,6 +164,16 @@ impl<S: Secrets, A: System> WhatsApp<S, A> {
         }
     }
 
+    /// Returns the endpoint for a request that is not a send; `None` if a setting is missing.
+    fn question_endpoint<'a>(
+        &'a self,
+        instance: &'a Instance,
+        (secret, external): &'a (Option<Secret>, ExternalId),
+    ) -> Option<ProviderEndpoint<'a>> {
+        let timeout = self.config.timeout.min(QUESTION_TIMEOUT);
+        self.endpoint(instance, external, secret.as_ref(), timeout).ok()
+    }
+
     fn simulate_send(
         &self,
         bound: &InstanceConfig,
@@ -258,13 +268,9 @@ impl<S: Secrets, A: System> Providers for WhatsApp<S, A> {
     }
 
     async fn query_standing(&self, bound: &InstanceConfig) -> Option<SeenStanding> {
-        let ProviderAccess::Granted(secret) = self.resolve_access(&bound.instance).await else {
-            return None;
-        };
-        let external = bound.instance.resolve_external_id()?;
-        let timeout = self.config.timeout.min(QUESTION_TIMEOUT);
-        let endpoint = self.endpoint(&bound.instance, &external, secret.as_ref(), timeout);
-        endpoint.ok()?.query_standing().await
+        let access = self.find_access(&bound.instance).await?;
+        let endpoint = self.question_endpoint(&bound.instance, &access)?;
+        endpoint.query_standing().await
     }
 
     async fn check_template(
@@ -313,11 +319,19 @@ impl<S: Secrets, A: System> Providers for WhatsApp<S, A> {
     }
 
     async fn fetch_picture(&self, bound: &InstanceConfig, address: &ContactAddress) -> PictureAnswer {
-        self.ask_for_picture(&bound.instance, address).await
+        let Some(access) = self.find_access(&bound.instance).await else {
+            return PictureAnswer::Unclear;
+        };
+        match self.question_endpoint(&bound.instance, &access) {
+            Some(endpoint) => endpoint.fetch_picture(address).await,
+            None => PictureAnswer::Unclear,
+        }
     }
 
     async fn fetch_stored_content(&self, bound: &InstanceConfig, id: &str) -> Option<Content> {
-        self.ask_for_stored_content(&bound.instance, id).await
+        let access = self.find_access(&bound.instance).await?;
+        let endpoint = self.question_endpoint(&bound.instance, &access)?;
+        endpoint.fetch_stored_content(id).await
     }
 
     async fn find_unacknowledged_identity(
@@ -325,25 +339,25 @@ impl<S: Secrets, A: System> Providers for WhatsApp<S, A> {
         bound: &InstanceConfig,
         send: UnacknowledgedSend<'_>,
     ) -> Option<ContactAddress> {
-        self.ask_for_identity(&bound.instance, send).await
+        let access = self.find_access(&bound.instance).await?;
+        let endpoint = self.question_endpoint(&bound.instance, &access)?;
+        endpoint.find_unacknowledged_identity(send).await
     }
 
     async fn mark_messages_read(&self, bound: &InstanceConfig, address: &ContactAddress, ids: &[String]) {
-        let Some((secret, external)) = self.find_access(&bound.instance).await else {
+        let Some(access) = self.find_access(&bound.instance).await else {
             return;
         };
-        let timeout = self.config.timeout.min(QUESTION_TIMEOUT);
-        if let Ok(endpoint) = self.endpoint(&bound.instance, &external, secret.as_ref(), timeout) {
+        if let Some(endpoint) = self.question_endpoint(&bound.instance, &access) {
             endpoint.mark_messages_read(ids, address).await;
         }
     }
 
     async fn show_typing(&self, bound: &InstanceConfig, address: &ContactAddress, id: &str) {
-        let Some((secret, external)) = self.find_access(&bound.instance).await else {
+        let Some(access) = self.find_access(&bound.instance).await else {
             return;
         };
-        let timeout = self.config.timeout.min(QUESTION_TIMEOUT);
-        if let Ok(endpoint) = self.endpoint(&bound.instance, &external, secret.as_ref(), timeout) {
+        if let Some(endpoint) = self.question_endpoint(&bound.instance, &access) {
             endpoint.show_typing(id, address).await;
         }
     }

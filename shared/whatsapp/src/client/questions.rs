@@ -1,14 +1,11 @@
-//! Questions to providers beside the messages: connections, templates, and contacts' pictures.
+//! Questions to providers beside the messages: connections, templates, and secrets.
 
 use super::{ProviderAccess, QUESTION_TIMEOUT, WhatsApp};
 use crate::config::Simulation;
 use crate::wire::template_lookup::TemplateLookup;
 use recado_domain::config::{CredentialRef, Instance};
-use recado_domain::contact::ContactAddress;
-use recado_domain::content::{Content, MessageTemplate};
-use recado_ports::ports::{
-    ConnectionAnswer, CredentialState, PictureAnswer, Secrets, System, UnacknowledgedSend,
-};
+use recado_domain::content::MessageTemplate;
+use recado_ports::ports::{ConnectionAnswer, CredentialState, Secrets, System};
 
 impl<S: Secrets, A: System> WhatsApp<S, A> {
     pub(super) async fn fetch_template(
@@ -16,56 +13,15 @@ impl<S: Secrets, A: System> WhatsApp<S, A> {
         instance: &Instance,
         wanted: &MessageTemplate,
     ) -> TemplateLookup {
-        let Some((secret, external)) = self.find_access(instance).await else {
+        let Some(access) = self.find_access(instance).await else {
             return TemplateLookup::Unclear;
         };
-        let timeout = self.config.timeout.min(QUESTION_TIMEOUT);
-        let Ok(endpoint) = self.endpoint(instance, &external, secret.as_ref(), timeout) else {
+        let Some(endpoint) = self.question_endpoint(instance, &access) else {
             return TemplateLookup::Unclear;
         };
         endpoint
             .fetch_template(instance.account_id.as_deref(), wanted)
             .await
-    }
-
-    /// Asks for what the provider has stored of a message.
-    pub(super) async fn ask_for_stored_content(&self, instance: &Instance, id: &str) -> Option<Content> {
-        let (secret, external) = self.find_access(instance).await?;
-        let timeout = self.config.timeout.min(QUESTION_TIMEOUT);
-        let endpoint = self
-            .endpoint(instance, &external, secret.as_ref(), timeout)
-            .ok()?;
-        endpoint.fetch_stored_content(id).await
-    }
-
-    /// Asks for the linked identity of the recipient of a message that is not acknowledged.
-    pub(super) async fn ask_for_identity(
-        &self,
-        instance: &Instance,
-        send: UnacknowledgedSend<'_>,
-    ) -> Option<ContactAddress> {
-        let (secret, external) = self.find_access(instance).await?;
-        let timeout = self.config.timeout.min(QUESTION_TIMEOUT);
-        let endpoint = self
-            .endpoint(instance, &external, secret.as_ref(), timeout)
-            .ok()?;
-        endpoint.find_unacknowledged_identity(send).await
-    }
-
-    /// Asks for the picture that a contact shows.
-    pub(super) async fn ask_for_picture(
-        &self,
-        instance: &Instance,
-        contact: &ContactAddress,
-    ) -> PictureAnswer {
-        let Some((secret, external)) = self.find_access(instance).await else {
-            return PictureAnswer::Unclear;
-        };
-        let timeout = self.config.timeout.min(QUESTION_TIMEOUT);
-        match self.endpoint(instance, &external, secret.as_ref(), timeout) {
-            Ok(endpoint) => endpoint.fetch_picture(contact).await,
-            Err(_) => PictureAnswer::Unclear,
-        }
     }
 
     /// Asks for the state of an instance's connection.
