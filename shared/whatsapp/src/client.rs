@@ -153,27 +153,6 @@ impl<S: Secrets, A: System> WhatsApp<S, A> {
         }
     }
 
-    /// Returns an instance's secret and its name at the provider. `None` if there is no access, or a simulated one.
-    async fn find_access(&self, instance: &Instance) -> Option<(Option<Secret>, ExternalId)> {
-        match (
-            self.resolve_access(instance).await,
-            instance.resolve_external_id(),
-        ) {
-            (ProviderAccess::Granted(secret), Some(external)) => Some((secret, external)),
-            _ => None,
-        }
-    }
-
-    /// Returns the endpoint for a request that is not a send; `None` if a setting is missing.
-    fn question_endpoint<'a>(
-        &'a self,
-        instance: &'a Instance,
-        (secret, external): &'a (Option<Secret>, ExternalId),
-    ) -> Option<ProviderEndpoint<'a>> {
-        let timeout = self.config.timeout.min(QUESTION_TIMEOUT);
-        self.endpoint(instance, external, secret.as_ref(), timeout).ok()
-    }
-
     fn simulate_send(
         &self,
         bound: &InstanceConfig,

@@ -2,12 +2,36 @@
 
 use super::{ProviderAccess, QUESTION_TIMEOUT, WhatsApp};
 use crate::config::Simulation;
+use crate::registry::ProviderEndpoint;
 use crate::wire::template_lookup::TemplateLookup;
 use recado_domain::config::{CredentialRef, Instance};
 use recado_domain::content::MessageTemplate;
+use recado_domain::ids::ExternalId;
+use recado_domain::secret::Secret;
 use recado_ports::ports::{ConnectionAnswer, CredentialState, Secrets, System};
 
 impl<S: Secrets, A: System> WhatsApp<S, A> {
+    /// Returns an instance's secret and its name at the provider. `None` if there is no access, or a simulated one.
+    pub(super) async fn find_access(&self, instance: &Instance) -> Option<(Option<Secret>, ExternalId)> {
+        match (
+            self.resolve_access(instance).await,
+            instance.resolve_external_id(),
+        ) {
+            (ProviderAccess::Granted(secret), Some(external)) => Some((secret, external)),
+            _ => None,
+        }
+    }
+
+    /// Returns the endpoint for a request that is not a send; `None` if a setting is missing.
+    pub(super) fn question_endpoint<'a>(
+        &'a self,
+        instance: &'a Instance,
+        (secret, external): &'a (Option<Secret>, ExternalId),
+    ) -> Option<ProviderEndpoint<'a>> {
+        let timeout = self.config.timeout.min(QUESTION_TIMEOUT);
+        self.endpoint(instance, external, secret.as_ref(), timeout).ok()
+    }
+
     pub(super) async fn fetch_template(
         &self,
         instance: &Instance,
