@@ -49,6 +49,11 @@ pub enum WebhookItem {
 }
 
 impl WebhookItem {
+    /// Makes an item that is ignored. `what` holds a word or two about it, without personal data.
+    pub fn ignored(what: impl Into<String>) -> Self {
+        Self::Ignored { what: what.into() }
+    }
+
     /// Returns the delivery status, with a charge or without one; `None` for other items.
     pub fn as_delivery_status(&self) -> Option<&StatusUpdate> {
         match self {
@@ -110,6 +115,13 @@ pub enum InboundEvent {
         /// A word or two about the event.
         what: String,
     },
+}
+
+impl InboundEvent {
+    /// Makes an event that is ignored. `what` holds a word or two about it, without personal data.
+    pub fn ignored(what: impl Into<String>) -> Self {
+        Self::Ignored { what: what.into() }
+    }
 }
 
 /// A message from a webhook or from the provider's history.

@@ -10,3 +10,12 @@ pub mod http_exchange;
 pub mod json;
 pub(crate) mod media_file;
 pub(crate) mod template_lookup;
+
+use recado_domain::inbound::{InboundEvent, WebhookItem};
+use std::borrow::Cow;
+
+/// What a part of a webhook says. The error says why the part is ignored.
+pub(crate) type ReadItem = Result<WebhookItem, Cow<'static, str>>;
+
+/// What the payload of an event says. The error says why the event is ignored.
+pub(crate) type ReadEvent = Result<InboundEvent, Cow<'static, str>>;

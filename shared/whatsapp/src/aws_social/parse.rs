@@ -31,7 +31,7 @@ pub fn split_queue_message(
         }
         // SNS asks the queue to confirm a subscription. AWS confirms it by itself when the subscription is set up.
         Some("SubscriptionConfirmation" | "UnsubscribeConfirmation") => {
-            return Ok(ignored_items("subscription to a topic"));
+            return Ok(vec![WebhookItem::ignored("subscription to a topic")]);
         }
         _ => {
             check_topic(topics, None)?;
@@ -40,7 +40,7 @@ pub fn split_queue_message(
     };
     // EventBridge reports the same events too, but without their content and without a delivery guarantee.
     if event.get("detail-type").is_some() {
-        return Ok(ignored_items("event of EventBridge"));
+        return Ok(vec![WebhookItem::ignored("event of EventBridge")]);
     }
     let mut entry = read_meta_entry(&event)?;
     let ids = map_number_ids(&event);
@@ -75,9 +75,7 @@ fn ignore_foreign_notices(items: &mut [WebhookItem], accounts: &HashSet<String>)
         if let WebhookItem::Notice { notice, .. } = item
             && !accounts.contains(&notice.account)
         {
-            *item = WebhookItem::Ignored {
-                what: "notice of an account that AWS does not name".to_owned(),
-            };
+            *item = WebhookItem::ignored("notice of an account that AWS does not name");
         }
     }
 }
@@ -100,12 +98,6 @@ const TOPIC_NOT_ALLOWED: &str = "its topic is not one of ours";
 /// topic.
 pub fn is_topic_not_allowed(error: &WebhookParseError) -> bool {
     matches!(error, WebhookParseError::NotEnvelope { what } if *what == TOPIC_NOT_ALLOWED)
-}
-
-fn ignored_items(what: &str) -> Vec<WebhookItem> {
-    vec![WebhookItem::Ignored {
-        what: what.to_owned(),
-    }]
 }
 
 fn read_meta_entry(event: &Value) -> Result<Value, WebhookParseError> {

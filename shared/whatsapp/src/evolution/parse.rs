@@ -18,15 +18,17 @@ mod webhook_file;
 
 pub(crate) use history_record::parse_history_record;
 
+use crate::wire::ReadItem;
 use crate::wire::json::WebhookParseError;
 use crate::wire::json::extract::{
     AtKey, ExternalIdExtractor, JsonExtractor, NextKey, extract_from_body, extract_value, next_key,
 };
 use crate::wire::json::{get_text, list_members, parse_json_object, parse_timestamp, sanitize_label};
 use jiff::Timestamp;
+use recado_domain::contact::ContactAddress;
 use recado_domain::content::Content;
 use recado_domain::event::{EventKind, InboundJob, derive_event_id_from_body};
-use recado_domain::ids::ExternalId;
+use recado_domain::ids::{EventId, ExternalId};
 use recado_domain::inbound::{InboundEvent, WebhookEvent, WebhookItem};
 use recado_domain::provider::Provider;
 use serde::de::{IgnoredAny, MapAccess};
@@ -167,10 +169,37 @@ impl EvolutionEnvelope {
         Value::Object(payload)
     }
 
-    fn ignored_item(&self) -> WebhookItem {
-        WebhookItem::Ignored {
-            what: sanitize_label(&self.event).to_owned(),
+    /// Builds the payload as [`Self::build_payload`] does, with the JID of the instance itself.
+    fn build_message_payload(&self, data: Value) -> Value {
+        let mut payload = self.build_payload(data);
+        if let Some(own) = &self.own_jid {
+            payload["sender"] = json!(own);
         }
+        payload
+    }
+
+    /// Builds an event of the instance, which another one cannot look like.
+    fn build_event(
+        &self,
+        kind: EventKind,
+        id: EventId,
+        address: Option<ContactAddress>,
+        payload: Value,
+    ) -> WebhookEvent {
+        WebhookEvent {
+            id,
+            provider: Provider::Evolution,
+            external: self.instance.clone(),
+            kind,
+            address,
+            payload,
+            lookalike: false,
+            file: None,
+        }
+    }
+
+    fn ignored_item(&self) -> WebhookItem {
+        WebhookItem::ignored(sanitize_label(&self.event))
     }
 
     fn connection_item(&self) -> WebhookItem {
@@ -182,20 +211,11 @@ impl EvolutionEnvelope {
             }
         }
         let payload = self.build_payload(Value::Object(data));
+        let kind = EventKind::Connection;
+        let id = derive_event_id_from_body(Provider::Evolution, &self.instance, kind, &payload);
         WebhookItem::Event(WebhookEvent {
-            id: derive_event_id_from_body(
-                Provider::Evolution,
-                &self.instance,
-                EventKind::Connection,
-                &payload,
-            ),
-            provider: Provider::Evolution,
-            external: self.instance.clone(),
-            kind: EventKind::Connection,
-            address: None,
-            payload,
             lookalike: self.date_time.is_none(),
-            file: None,
+            ..self.build_event(kind, id, None, payload)
         })
     }
 }
@@ -240,31 +260,21 @@ pub(crate) fn split_instance_webhook(
 
 fn split_into_items(envelope: &EvolutionEnvelope, received_at: Timestamp) -> Vec<WebhookItem> {
     let parts = list_members(Some(&envelope.data));
+    let in_order: Vec<&Value> = parts.iter().collect();
     let items: Vec<WebhookItem> = match envelope.event.as_str() {
-        "messages.upsert" | "send.message" => parts
-            .iter()
-            .map(|part| message::build_message_item(envelope, part))
-            .collect(),
-        "messages.reaction" => parts
-            .iter()
-            .map(|part| reaction::build_reaction_item(envelope, part))
-            .collect(),
-        "messages.set" => sort_oldest_first(parts)
-            .into_iter()
-            .map(|part| message::build_message_item(envelope, part))
-            .collect(),
-        "messages.update" => parts
-            .iter()
-            .map(|part| status::build_status_item(envelope, part, received_at))
-            .collect(),
-        "messages.edited" => parts
-            .iter()
-            .map(|part| change::build_edit_item(envelope, part))
-            .collect(),
-        "messages.delete" => parts
-            .iter()
-            .map(|part| change::build_deletion_item(envelope, part))
-            .collect(),
+        "messages.upsert" | "send.message" => {
+            read_each(&in_order, &|part| message::build_message_item(envelope, part))
+        }
+        "messages.reaction" => read_each(&in_order, &|part| reaction::build_reaction_item(envelope, part)),
+        "messages.set" => {
+            let oldest_first = sort_oldest_first(in_order);
+            read_each(&oldest_first, &|part| message::build_message_item(envelope, part))
+        }
+        "messages.update" => read_each(&in_order, &|part| {
+            status::build_status_item(envelope, part, received_at)
+        }),
+        "messages.edited" => read_each(&in_order, &|part| change::build_edit_item(envelope, part)),
+        "messages.delete" => read_each(&in_order, &|part| change::build_deletion_item(envelope, part)),
         "connection.update" => vec![envelope.connection_item()],
         "presence.update" => presence::build_typing_items(envelope),
         _ => vec![envelope.ignored_item()],
@@ -276,25 +286,32 @@ fn split_into_items(envelope: &EvolutionEnvelope, received_at: Timestamp) -> Vec
     }
 }
 
+fn read_each(parts: &[&Value], read: &dyn Fn(&Value) -> ReadItem) -> Vec<WebhookItem> {
+    let items = parts.iter().copied().map(read);
+    items
+        .map(|item| item.unwrap_or_else(WebhookItem::ignored))
+        .collect()
+}
+
 /// Sorts the messages of a history, which come newest first. Oldest first, a message that was answered on the phone is
 /// processed before its answer.
-fn sort_oldest_first(parts: &[Value]) -> Vec<&Value> {
-    let mut parts: Vec<&Value> = parts.iter().collect();
+fn sort_oldest_first(mut parts: Vec<&Value>) -> Vec<&Value> {
     parts.sort_by_key(|part| parse_timestamp(part.get("messageTimestamp")));
     parts
 }
 
 /// Interprets the payload of an event that [`split_webhook`] built.
 pub(crate) fn interpret_event(job: &InboundJob, payload: &Value) -> InboundEvent {
-    match (job.kind, get_text(payload, "event")) {
+    let read = match (job.kind, get_text(payload, "event")) {
         (EventKind::Message, Some("messages.edited" | "messages.delete")) => {
             change::interpret_change(payload)
         }
         (EventKind::Message, Some("messages.update")) => vote::interpret_vote(payload),
         (EventKind::Message, _) => message::interpret_message(payload),
         (EventKind::Failed, _) => status::interpret_failure(job, payload),
-        (EventKind::Connection, _) => InboundEvent::ConnectionChanged,
-    }
+        (EventKind::Connection, _) => Ok(InboundEvent::ConnectionChanged),
+    };
+    read.unwrap_or_else(InboundEvent::ignored)
 }
 
 /// Returns WhatsApp's id of the message: `keyId` in version 2 (whose `messageId` and `id` are a database row's),

@@ -19,9 +19,10 @@ mod thread_origin;
 use crate::wire::json::WebhookParseError;
 use crate::wire::json::{get_scalar_text, get_text, list_members, parse_json_body, sanitize_label};
 use jiff::Timestamp;
-use recado_domain::event::{EventKind, InboundJob};
+use recado_domain::contact::ContactAddress;
+use recado_domain::event::{EventKind, InboundJob, derive_event_id};
 use recado_domain::ids::{EventId, ExternalId};
-use recado_domain::inbound::{InboundEvent, WebhookItem};
+use recado_domain::inbound::{InboundEvent, WebhookEvent, WebhookItem};
 use recado_domain::provider::Provider;
 use serde_json::Value;
 use std::collections::{BTreeMap, HashSet};
@@ -110,7 +111,7 @@ pub(crate) fn split_root(speaker: &WebhookSource, root: &Value, received_at: Tim
         .flat_map(|entry| split_entry(speaker, root, entry, received_at))
         .collect();
     if items.is_empty() {
-        items.push(ignored_item("body without changes"));
+        items.push(WebhookItem::ignored("body without changes"));
     }
     ignore_repeated_events(items)
 }
@@ -130,7 +131,7 @@ fn split_entry(
         let value = change.get("value").unwrap_or(&Value::Null);
         let trusted = speaker.trusted.as_ref();
         if trusted.is_some_and(|trusted| !trusted.include_change(value)) {
-            return vec![ignored_item(UNTRUSTED)];
+            return vec![WebhookItem::ignored(UNTRUSTED)];
         }
         let field = detect_field(root, entry, change, value);
         if let Some(notice) = notice::build_notice_item(speaker.provider, entry, &field, value, received_at) {
@@ -161,10 +162,6 @@ pub(crate) fn split_value(
     };
     part.split_change(field, &mut items);
     items
-}
-
-fn ignored_item(what: impl Into<String>) -> WebhookItem {
-    WebhookItem::Ignored { what: what.into() }
 }
 
 /// Returns the field of a change. Some bodies write it inside the value, beside `changes` or not at all; without a field
@@ -226,13 +223,13 @@ impl MetaChange<'_> {
         };
         let errors = list_members(self.value.get("errors"));
         if messages.is_empty() && statuses.is_empty() && errors.is_empty() {
-            return items.push(ignored_item(format!("{field} without messages")));
+            return items.push(WebhookItem::ignored(format!("{field} without messages")));
         }
         for error in errors {
             let code = get_scalar_text(error, "code")
                 .filter(|code| code.len() <= 7)
                 .unwrap_or_default();
-            items.push(ignored_item(format!("error {code}").trim_end()));
+            items.push(WebhookItem::ignored(format!("error {code}").trim_end()));
         }
         let echo = field != "messages";
         let read = |part: &Self, external: &ExternalId| {
@@ -243,7 +240,10 @@ impl MetaChange<'_> {
             let statuses = statuses
                 .iter()
                 .map(|status| status::build_status_item(provider, external, status, part.received_at));
-            messages.chain(statuses).collect()
+            let items = messages.chain(statuses);
+            items
+                .map(|item| item.unwrap_or_else(WebhookItem::ignored))
+                .collect()
         };
         self.split_for_number(field, read, items);
     }
@@ -254,7 +254,7 @@ impl MetaChange<'_> {
         let found = number.map(|external| standby::split_unknown(self, &external));
         match found.filter(|found| !found.is_empty()) {
             Some(found) => items.extend(found),
-            None => items.push(ignored_item(sanitize_label(field))),
+            None => items.push(WebhookItem::ignored(sanitize_label(field))),
         }
     }
 
@@ -267,8 +267,30 @@ impl MetaChange<'_> {
     ) {
         match self.find_external_id() {
             Some(external) => items.extend(read(self, &external)),
-            None => items.push(ignored_item(format!("{field} without a phone_number_id"))),
+            None => items.push(WebhookItem::ignored(format!("{field} without a phone_number_id"))),
         }
+    }
+
+    /// Builds an event of the number that is no message. `name` is what a repetition of it has as well.
+    fn build_note_item(
+        &self,
+        external: &ExternalId,
+        name: &str,
+        address: ContactAddress,
+        payload: Value,
+        lookalike: bool,
+    ) -> WebhookItem {
+        let (provider, kind) = (self.speaker.provider, EventKind::Message);
+        WebhookItem::Event(WebhookEvent {
+            id: derive_event_id(provider, external, kind, name),
+            provider,
+            external: external.clone(),
+            kind,
+            address: Some(address),
+            payload,
+            lookalike,
+            file: None,
+        })
     }
 
     fn find_external_id(&self) -> Option<ExternalId> {
@@ -286,7 +308,7 @@ fn ignore_repeated_events(items: Vec<WebhookItem>) -> Vec<WebhookItem> {
         .into_iter()
         .map(|item| match item {
             WebhookItem::Event(event) if !seen.insert(event.id.clone()) => {
-                ignored_item("repeated in the body")
+                WebhookItem::ignored("repeated in the body")
             }
             other => other,
         })
@@ -295,9 +317,10 @@ fn ignore_repeated_events(items: Vec<WebhookItem>) -> Vec<WebhookItem> {
 
 /// Interprets the payload of an event that [`split_webhook`] built.
 pub(crate) fn interpret_payload(job: &InboundJob, payload: &Value) -> InboundEvent {
-    match job.kind {
+    let read = match job.kind {
         EventKind::Message => message::interpret_message(payload),
         EventKind::Failed => status::interpret_failure(job, payload),
-        EventKind::Connection => InboundEvent::ConnectionChanged,
-    }
+        EventKind::Connection => Ok(InboundEvent::ConnectionChanged),
+    };
+    read.unwrap_or_else(InboundEvent::ignored)
 }

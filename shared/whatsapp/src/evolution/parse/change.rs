@@ -5,20 +5,25 @@
 //! result is an [`InboundEvent::Change`], and the original message tells who wrote it and in which chat.
 
 use super::EvolutionEnvelope;
-use super::chat::{ChatPeer, choose_chat_peer, parse_jid};
+use super::chat::{choose_chat_peer, parse_jid};
 use super::content::protocol::{self, ProtocolKind};
 use super::unused_fields::drop_unused_fields;
 use crate::wire::json::{get_scalar_text, get_text, parse_timestamp};
+use crate::wire::{ReadEvent, ReadItem};
 use recado_domain::contact::ContactAddress;
 use recado_domain::content::Content;
 use recado_domain::context::MessageContext;
 use recado_domain::event::{EventKind, derive_event_id};
 use recado_domain::ids::EventId;
-use recado_domain::inbound::{InboundEvent, InboundMessage, WebhookEvent, WebhookItem};
+use recado_domain::inbound::{InboundEvent, InboundMessage, WebhookItem};
 use recado_domain::provider::Provider;
 use serde_json::{Value, json};
 
 const PROVIDER: Provider = Provider::Evolution;
+
+/// What is said of a change that names no chat, and of one that names no message.
+const NO_CHAT: &str = "change without a chat";
+const NO_TARGET: &str = "change without a target";
 
 /// Fields of a notice that are kept, because they are read later. Other fields contain keys of WhatsApp's programs.
 const KEPT_FIELDS: [&str; 7] = [
@@ -33,20 +38,16 @@ const KEPT_FIELDS: [&str; 7] = [
 
 /// Builds the item for one notice of `messages.edited`. Evolution sends this event for every `protocolMessage`, not only
 /// for edits.
-pub(super) fn build_edit_item(envelope: &EvolutionEnvelope, part: &Value) -> WebhookItem {
+pub(super) fn build_edit_item(envelope: &EvolutionEnvelope, part: &Value) -> ReadItem {
     if !protocol::has_notice_content(part) {
-        return ignored_item("notice between programs");
+        return Err("notice between programs".into());
     }
     let (kind, target) = (protocol::parse_protocol_kind(part), protocol::notice_target(part));
     let key = part.get("key").unwrap_or(&Value::Null);
-    let person = match choose_chat_peer(key, envelope.own_jid.as_deref()) {
-        ChatPeer::Person(address) => address,
-        ChatPeer::NotDirect(what) => return ignored_item(what),
-        ChatPeer::Unknown => return ignored_item("change without a chat"),
-    };
+    let person = choose_chat_peer(key, envelope.own_jid.as_deref()).into_person(NO_CHAT)?;
     let id = match (kind, target) {
         (ProtocolKind::Disappearing, _) if !is_certain_contact(envelope, key, &person) => {
-            return ignored_item("setting of an unknown chat");
+            return Err("setting of an unknown chat".into());
         }
         (ProtocolKind::Disappearing, _) => {
             let about = [
@@ -56,7 +57,7 @@ pub(super) fn build_edit_item(envelope: &EvolutionEnvelope, part: &Value) -> Web
             ];
             change_event_id(envelope, "setting", &about)
         }
-        (_, None) => return ignored_item("change without a target"),
+        (_, None) => return Err(NO_TARGET.into()),
         (ProtocolKind::Edit, Some(target)) => {
             let about = [target, &change_time_key(envelope, part), &notice_text(part)];
             change_event_id(envelope, "edit", &about)
@@ -69,7 +70,8 @@ pub(super) fn build_edit_item(envelope: &EvolutionEnvelope, part: &Value) -> Web
     let place = target
         .filter(|_| kind != ProtocolKind::Disappearing)
         .map_or(Some(person), address_of_change);
-    build_change_item(envelope, id, place, Value::Object(fields.collect()))
+    let data = Value::Object(fields.collect());
+    Ok(build_change_item(envelope, id, place, data))
 }
 
 /// Returns the address by which the queue orders a change: one of its own, made of the target's id. In the contact's own
@@ -81,18 +83,13 @@ pub(super) fn address_of_change(target: &str) -> Option<ContactAddress> {
 
 /// Builds the item for one deletion of `messages.delete`: a flat key, or a row of Evolution's database with the key in
 /// it.
-pub(super) fn build_deletion_item(envelope: &EvolutionEnvelope, part: &Value) -> WebhookItem {
+pub(super) fn build_deletion_item(envelope: &EvolutionEnvelope, part: &Value) -> ReadItem {
     let key = part.get("key").filter(|key| key.is_object()).unwrap_or(part);
-    match choose_chat_peer(key, envelope.own_jid.as_deref()) {
-        ChatPeer::Person(_) => {}
-        ChatPeer::NotDirect(what) => return ignored_item(what),
-        ChatPeer::Unknown => return ignored_item("change without a chat"),
-    }
-    let Some(target) = get_text(key, "id") else {
-        return ignored_item("change without a target");
-    };
+    choose_chat_peer(key, envelope.own_jid.as_deref()).into_person(NO_CHAT)?;
+    let target = get_text(key, "id").ok_or(NO_TARGET)?;
     let id = deletion_id(envelope, target);
-    build_change_item(envelope, id, address_of_change(target), json!({ "key": key }))
+    let (place, data) = (address_of_change(target), json!({ "key": key }));
+    Ok(build_change_item(envelope, id, place, data))
 }
 
 fn build_change_item(
@@ -102,26 +99,8 @@ fn build_change_item(
     mut data: Value,
 ) -> WebhookItem {
     drop_unused_fields(&mut data);
-    let mut payload = envelope.build_payload(data);
-    if let Some(own) = &envelope.own_jid {
-        payload["sender"] = json!(own);
-    }
-    WebhookItem::Event(WebhookEvent {
-        id,
-        provider: PROVIDER,
-        external: envelope.instance.clone(),
-        kind: EventKind::Message,
-        address,
-        payload,
-        lookalike: false,
-        file: None,
-    })
-}
-
-fn ignored_item(what: &str) -> WebhookItem {
-    WebhookItem::Ignored {
-        what: what.to_owned(),
-    }
+    let payload = envelope.build_message_payload(data);
+    WebhookItem::Event(envelope.build_event(EventKind::Message, id, address, payload))
 }
 
 /// Returns `true` if the chat is certainly with that person. The address must not be the business itself, nor a lid that
@@ -158,10 +137,7 @@ fn change_event_id(envelope: &EvolutionEnvelope, what: &str, about: &[&str]) -> 
 }
 
 /// Interprets the payload of a `messages.edited` or `messages.delete` event.
-pub(super) fn interpret_change(payload: &Value) -> InboundEvent {
-    let nothing = |what: &str| InboundEvent::Ignored {
-        what: what.to_owned(),
-    };
+pub(super) fn interpret_change(payload: &Value) -> ReadEvent {
     let none = Value::Null;
     let data = payload.get("data").unwrap_or(&none);
     let key = data.get("key").unwrap_or(&none);
@@ -173,14 +149,8 @@ pub(super) fn interpret_change(payload: &Value) -> InboundEvent {
     } else {
         protocol::parse_notice(data)
     };
-    let Some(content) = content else {
-        return nothing("notice between programs");
-    };
-    let address = match choose_chat_peer(key, get_text(payload, "sender")) {
-        ChatPeer::Person(address) => address,
-        ChatPeer::NotDirect(what) => return nothing(what),
-        ChatPeer::Unknown => return nothing("change without a chat"),
-    };
+    let content = content.ok_or("notice between programs")?;
+    let address = choose_chat_peer(key, get_text(payload, "sender")).into_person(NO_CHAT)?;
     let message = Box::new(InboundMessage {
         phone: address.phone_number(),
         address,
@@ -198,9 +168,9 @@ pub(super) fn interpret_change(payload: &Value) -> InboundEvent {
     });
     match &message.content {
         Content::Edit { target: Some(_), .. } | Content::Deletion { target: Some(_) } => {
-            InboundEvent::Change(message)
+            Ok(InboundEvent::Change(message))
         }
-        Content::System { .. } => InboundEvent::Message(message),
-        _ => nothing("change without a target"),
+        Content::System { .. } => Ok(InboundEvent::Message(message)),
+        _ => Err(NO_TARGET.into()),
     }
 }

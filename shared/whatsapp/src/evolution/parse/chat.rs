@@ -20,6 +20,17 @@ pub(super) enum ChatPeer {
     Unknown,
 }
 
+impl ChatPeer {
+    /// Returns the person; otherwise why the message is ignored: `unknown` if its key names no chat.
+    pub(super) fn into_person(self, unknown: &'static str) -> Result<ContactAddress, &'static str> {
+        match self {
+            Self::Person(address) => Ok(address),
+            Self::NotDirect(what) => Err(what),
+            Self::Unknown => Err(unknown),
+        }
+    }
+}
+
 /// Chooses the address of a message by its `key`: the phone JID if any field has one, else the linked identity.
 ///
 /// Versions write one person's chat in different ways: as the phone, as the lid with the phone in another field

@@ -1,6 +1,7 @@
 //! Reads a record of `chat/findMessages`: a message as in `messages.upsert`, with the rows of its status updates.
 
 use super::{EvolutionEnvelope, change, message, status};
+use crate::wire::ReadItem;
 use crate::wire::json::{get_text, list_members, parse_timestamp};
 use jiff::Timestamp;
 use recado_domain::delivery::{DeliveryKey, DeliveryStatus};
@@ -16,7 +17,8 @@ pub(crate) fn parse_history_record(instance: &ExternalId, record: &Value, now: T
     let key = record.get("key").unwrap_or(&Value::Null);
     let from_me = key.get("fromMe").and_then(Value::as_bool) == Some(true);
     let id = get_text(key, "id").filter(|_| from_me);
-    let mut items = vec![message_or_deletion_item(&envelope, record, key)];
+    let item = message_or_deletion_item(&envelope, record, key);
+    let mut items = vec![item.unwrap_or_else(WebhookItem::ignored)];
     items.extend(id.and_then(|id| best_status_item(&envelope, id, record, now)));
     HistoryRecord {
         items,
@@ -37,7 +39,7 @@ fn envelope_for_event(instance: &ExternalId, event: &str) -> EvolutionEnvelope {
 }
 
 /// Builds the item for the message itself, or for its deletion.
-fn message_or_deletion_item(envelope: &EvolutionEnvelope, record: &Value, key: &Value) -> WebhookItem {
+fn message_or_deletion_item(envelope: &EvolutionEnvelope, record: &Value, key: &Value) -> ReadItem {
     if was_deleted(record) {
         let envelope = self::envelope_for_event(&envelope.instance, "messages.delete");
         return change::build_deletion_item(&envelope, &json!({ "key": key }));
@@ -70,7 +72,7 @@ fn best_status_item(
     let known = words.filter_map(|row| {
         let word = row.get("status")?;
         let part = json!({"keyId": id, "remoteJid": remote, "fromMe": true, "status": word});
-        let item = status::build_status_item(envelope, &part, now);
+        let item = status::build_status_item(envelope, &part, now).ok()?;
         let rank = match &item {
             WebhookItem::Status(update) | WebhookItem::ChargedStatus { update, .. } => {
                 update.status.status_rank()

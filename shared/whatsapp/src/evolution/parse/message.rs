@@ -2,40 +2,36 @@
 
 use super::EvolutionEnvelope;
 use super::change::address_of_change;
-use super::chat::{ChatPeer, choose_chat_peer, find_linked_identity};
+use super::chat::{choose_chat_peer, find_linked_identity};
 use super::content;
 use super::context;
 use super::unused_fields::drop_unused_fields;
 use super::webhook_file::take_webhook_file;
 use crate::wire::json::{get_text, parse_integer, parse_timestamp};
+use crate::wire::{ReadEvent, ReadItem};
 use recado_domain::content::{Content, SystemNote};
 use recado_domain::event::{EventKind, derive_event_id, derive_event_id_from_body};
 use recado_domain::inbound::{InboundEvent, InboundMessage, WebhookEvent, WebhookItem};
 use recado_domain::provider::Provider;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 /// Name that Evolution gives the author of messages of the business itself (always in Portuguese).
 const OWN_AUTHOR_NAME: &str = "Você";
 
-pub(super) fn build_message_item(envelope: &EvolutionEnvelope, part: &Value) -> WebhookItem {
-    let ignored = |what: &str| WebhookItem::Ignored {
-        what: what.to_owned(),
-    };
-    let address = match part
-        .get("key")
-        .map(|key| choose_chat_peer(key, envelope.own_jid.as_deref()))
-    {
-        Some(ChatPeer::Person(address)) => address,
-        Some(ChatPeer::NotDirect(what)) => return ignored(what),
-        Some(ChatPeer::Unknown) | None => return ignored("message without a chat"),
-    };
+/// What is said of a message that names no chat, and of one that says nothing.
+pub(super) const NO_CHAT: &str = "message without a chat";
+const NO_CONTENT: &str = "message without content";
+
+pub(super) fn build_message_item(envelope: &EvolutionEnvelope, part: &Value) -> ReadItem {
+    let key = part.get("key").ok_or(NO_CHAT)?;
+    let address = choose_chat_peer(key, envelope.own_jid.as_deref()).into_person(NO_CHAT)?;
     let message = part.get("message").unwrap_or(&Value::Null);
     let without_content = WithoutContent::from_message(part);
     if without_content.is_none() && !content::has_content(message) {
-        return match content::find_lone_mark(message) {
-            Some(mark) => ignored(&format!("mark {mark}")),
-            None => ignored("message without content"),
-        };
+        return Err(match content::find_lone_mark(message) {
+            Some(mark) => format!("mark {mark}").into(),
+            None => NO_CONTENT.into(),
+        });
     }
     // In the contact's own FIFO group a change would hold up the message that it waits for.
     let address = content::encrypted_change_target(message)
@@ -44,12 +40,9 @@ pub(super) fn build_message_item(envelope: &EvolutionEnvelope, part: &Value) -> 
     let mut data = part.clone();
     let file = take_webhook_file(&mut data);
     drop_unused_fields(&mut data);
-    let mut payload = envelope.build_payload(data);
-    if let Some(own) = &envelope.own_jid {
-        payload["sender"] = json!(own);
-    }
+    let payload = envelope.build_message_payload(data);
     let (provider, external, kind) = (Provider::Evolution, &envelope.instance, EventKind::Message);
-    let own_id = part.get("key").and_then(|key| get_text(key, "id"));
+    let own_id = get_text(key, "id");
     let id = match (own_id, without_content) {
         // The message itself may still come under this id. So this event must not be known by the id alone.
         (Some(id), Some(without)) => derive_event_id(
@@ -62,16 +55,11 @@ pub(super) fn build_message_item(envelope: &EvolutionEnvelope, part: &Value) -> 
         (None, _) => derive_event_id_from_body(provider, external, kind, &payload),
     };
     let has_time = envelope.date_time.is_some() || parse_timestamp(part.get("messageTimestamp")).is_some();
-    WebhookItem::Event(WebhookEvent {
-        id,
-        provider,
-        external: external.clone(),
-        kind,
-        address: Some(address),
-        payload,
+    Ok(WebhookItem::Event(WebhookEvent {
         lookalike: own_id.is_none() && !has_time,
         file,
-    })
+        ..envelope.build_event(kind, id, Some(address), payload)
+    }))
 }
 
 /// A message of a contact that has no content and is told to people all the same.
@@ -129,33 +117,17 @@ fn is_undecrypted(data: &Value) -> bool {
     kind.and_then(Value::as_str) == Some("CIPHERTEXT") || kind.and_then(parse_integer) == Some(2)
 }
 
-pub(super) fn interpret_message(payload: &Value) -> InboundEvent {
+pub(super) fn interpret_message(payload: &Value) -> ReadEvent {
     let none = Value::Null;
     let data = payload.get("data").unwrap_or(&none);
     let key = data.get("key").unwrap_or(&none);
-    let address = match choose_chat_peer(key, get_text(payload, "sender")) {
-        ChatPeer::Person(address) => address,
-        ChatPeer::NotDirect(what) => {
-            return InboundEvent::Ignored {
-                what: what.to_owned(),
-            };
-        }
-        ChatPeer::Unknown => {
-            return InboundEvent::Ignored {
-                what: "message without a chat".to_owned(),
-            };
-        }
-    };
+    let address = choose_chat_peer(key, get_text(payload, "sender")).into_person(NO_CHAT)?;
     let message = data.get("message").unwrap_or(&none);
     let id = get_text(key, "id").map(str::to_owned);
     let content = match WithoutContent::from_message(data) {
         Some(without) => without.content(),
         None if content::has_content(message) => content::parse_content(message, id.as_deref()),
-        None => {
-            return InboundEvent::Ignored {
-                what: "message without content".to_owned(),
-            };
-        }
+        None => return Err(NO_CONTENT.into()),
     };
     // Messages sent by the API come as `send.message`; messages typed on the phone come as `messages.upsert` with
     // `fromMe`.
@@ -175,11 +147,11 @@ pub(super) fn interpret_message(payload: &Value) -> InboundEvent {
         not_owed: None,
         thread: None,
     });
-    if is_change {
+    Ok(if is_change {
         InboundEvent::Change(told)
     } else {
         InboundEvent::Message(told)
-    }
+    })
 }
 
 /// Returns the author's name; `None` if it is missing. Evolution then writes the digits of the address, or the whole

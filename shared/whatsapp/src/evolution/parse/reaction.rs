@@ -5,12 +5,12 @@
 
 use super::EvolutionEnvelope;
 use super::message::build_message_item;
+use crate::wire::ReadItem;
 use crate::wire::json::parse_integer;
-use recado_domain::inbound::WebhookItem;
 use serde_json::{Value, json};
 
 /// Builds the item for one reaction.
-pub(super) fn build_reaction_item(envelope: &EvolutionEnvelope, part: &Value) -> WebhookItem {
+pub(super) fn build_reaction_item(envelope: &EvolutionEnvelope, part: &Value) -> ReadItem {
     match part.get("reaction").filter(|reaction| reaction.is_object()) {
         Some(reaction) => build_message_item(envelope, &convert_to_message(part, reaction)),
         None => build_message_item(envelope, part),

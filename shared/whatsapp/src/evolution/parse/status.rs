@@ -4,14 +4,18 @@ use super::chat::parse_jid;
 use super::vote;
 use super::{EvolutionEnvelope, find_message_id};
 use crate::wire::json::{get_text, parse_integer, parse_timestamp, sanitize_label};
+use crate::wire::{ReadEvent, ReadItem};
 use jiff::Timestamp;
 use recado_domain::contact::ContactAddress;
 use recado_domain::delivery::{DeliveryKey, DeliveryStatus, StatusUpdate};
 use recado_domain::event::{EventKind, InboundJob, derive_event_id};
-use recado_domain::inbound::{FailedDelivery, InboundEvent, WebhookEvent, WebhookItem};
+use recado_domain::inbound::{FailedDelivery, InboundEvent, WebhookItem};
 use recado_domain::provider::Provider;
 use recado_domain::reason::Reason;
 use serde_json::Value;
+
+/// What is said of a status that names no message.
+const NO_ID: &str = "status without an id";
 
 /// Builds the item for one update.
 ///
@@ -22,41 +26,38 @@ pub(super) fn build_status_item(
     envelope: &EvolutionEnvelope,
     part: &Value,
     received_at: Timestamp,
-) -> WebhookItem {
-    let ignored = |what: &str| WebhookItem::Ignored {
-        what: what.to_owned(),
-    };
-    let Some(id) = find_message_id(part) else {
-        return ignored("status without an id");
-    };
+) -> ReadItem {
+    let id = find_message_id(part).ok_or(NO_ID)?;
     if vote::is_poll_vote(part) {
         return vote::build_vote_item(envelope, part);
     }
     // An edit or a vote has no status, although 2.3.7 writes SERVER_ACK. The edit or vote itself comes as another event.
     let carries = |field| part.get(field).is_some_and(|value: &Value| !value.is_null());
     if carries("message") || carries("pollUpdates") {
-        return ignored("update of a message's content");
+        return Err("update of a message's content".into());
     }
     let from_me = part.get("fromMe").or_else(|| part.get("key")?.get("fromMe"));
     if from_me.and_then(Value::as_bool) == Some(false) {
-        return ignored("status of an incoming message");
+        return Err("status of an incoming message".into());
     }
     let status = match parse_status_word(part).as_deref() {
         Some("SERVER_ACK") => DeliveryStatus::Sent,
         Some("DELIVERY_ACK") => DeliveryStatus::Delivered,
         Some("READ") => DeliveryStatus::Read,
         Some("PLAYED") => DeliveryStatus::Played,
-        Some("ERROR") => return failed_delivery_item(envelope, part, id),
-        Some(other) => return ignored(&format!("status {}", sanitize_label(&other.to_ascii_lowercase()))),
-        None => return ignored("update without a status"),
+        Some("ERROR") => return Ok(failed_delivery_item(envelope, part, id)),
+        Some(other) => {
+            return Err(format!("status {}", sanitize_label(&other.to_ascii_lowercase())).into());
+        }
+        None => return Err("update without a status".into()),
     };
-    WebhookItem::Status(StatusUpdate {
+    Ok(WebhookItem::Status(StatusUpdate {
         key: DeliveryKey::from_provider_id(Provider::Evolution, &envelope.instance, id),
         status,
         at: parse_timestamp(part.get("datetime")).unwrap_or(received_at),
         provider_message_id: None,
         detail: None,
-    })
+    }))
 }
 
 /// Returns the status as a word; numbers are WhatsApp's own (renderStatus.ts).
@@ -93,27 +94,15 @@ fn failed_delivery_item(envelope: &EvolutionEnvelope, part: &Value, id: &str) ->
         // The quoted or edited message is not needed here.
         fields.remove("message");
     }
-    let (provider, kind) = (Provider::Evolution, EventKind::Failed);
-    WebhookItem::Event(WebhookEvent {
-        id: derive_event_id(provider, &envelope.instance, kind, id),
-        provider,
-        external: envelope.instance.clone(),
-        kind,
-        address: to,
-        payload: envelope.build_payload(data),
-        lookalike: false,
-        file: None,
-    })
+    let kind = EventKind::Failed;
+    let event_id = derive_event_id(Provider::Evolution, &envelope.instance, kind, id);
+    WebhookItem::Event(envelope.build_event(kind, event_id, to, envelope.build_payload(data)))
 }
 
-pub(super) fn interpret_failure(job: &InboundJob, payload: &Value) -> InboundEvent {
+pub(super) fn interpret_failure(job: &InboundJob, payload: &Value) -> ReadEvent {
     let data = payload.get("data").unwrap_or(&Value::Null);
-    let Some(id) = find_message_id(data) else {
-        return InboundEvent::Ignored {
-            what: "status without an id".to_owned(),
-        };
-    };
-    InboundEvent::Failed(FailedDelivery {
+    let id = find_message_id(data).ok_or(NO_ID)?;
+    Ok(InboundEvent::Failed(FailedDelivery {
         update: StatusUpdate {
             key: DeliveryKey::from_provider_id(job.provider, &job.external, id),
             status: DeliveryStatus::Failed,
@@ -125,5 +114,5 @@ pub(super) fn interpret_failure(job: &InboundJob, payload: &Value) -> InboundEve
         // Evolution gives no further reason.
         error: "status ERROR".to_owned(),
         reason: Reason::WhatsappPermanentError,
-    })
+    }))
 }

@@ -2,8 +2,10 @@
 //! is a message of its own, and the update that comes with it is ignored.)
 
 use super::chat::{ChatPeer, choose_chat_peer, parse_jid};
+use super::message::NO_CHAT;
 use super::{EvolutionEnvelope, find_message_id};
 use crate::wire::json::{get_text, get_untrimmed_text, list_members, parse_timestamp};
+use crate::wire::{ReadEvent, ReadItem};
 use recado_domain::contact::ContactAddress;
 use recado_domain::content::Content;
 use recado_domain::context::MessageContext;
@@ -19,37 +21,22 @@ pub(super) fn is_poll_vote(part: &Value) -> bool {
     status.is_none() && !list_members(part.get("pollUpdates")).is_empty()
 }
 
-pub(super) fn build_vote_item(envelope: &EvolutionEnvelope, part: &Value) -> WebhookItem {
-    let ignored = |what: &str| WebhookItem::Ignored {
-        what: what.to_owned(),
-    };
+pub(super) fn build_vote_item(envelope: &EvolutionEnvelope, part: &Value) -> ReadItem {
     let data = json!({
         "keyId": find_message_id(part),
         "remoteJid": part.get("remoteJid"),
         "pollUpdates": part.get("pollUpdates"),
         "datetime": part.get("datetime"),
     });
-    let mut payload = envelope.build_payload(data);
-    if let Some(own) = &envelope.own_jid {
-        payload["sender"] = json!(own);
-    }
-    let address = match find_voter_chat(&payload) {
-        ChatPeer::Person(address) => address,
-        ChatPeer::NotDirect(what) => return ignored(what),
-        ChatPeer::Unknown => return ignored("message without a chat"),
-    };
-    let (provider, kind) = (Provider::Evolution, EventKind::Message);
-    WebhookItem::Event(WebhookEvent {
-        // The id includes the envelope's time, because a person may vote for the same option again.
-        id: derive_event_id_from_body(provider, &envelope.instance, kind, &payload),
-        provider,
-        external: envelope.instance.clone(),
-        kind,
-        address: Some(address),
+    let payload = envelope.build_message_payload(data);
+    let address = find_voter_chat(&payload).into_person(NO_CHAT)?;
+    let kind = EventKind::Message;
+    // The id includes the envelope's time, because a person may vote for the same option again.
+    let id = derive_event_id_from_body(Provider::Evolution, &envelope.instance, kind, &payload);
+    Ok(WebhookItem::Event(WebhookEvent {
         lookalike: envelope.date_time.is_none() && parse_timestamp(part.get("datetime")).is_none(),
-        file: None,
-        payload,
-    })
+        ..envelope.build_event(kind, id, Some(address), payload)
+    }))
 }
 
 /// Finds the chat of a vote by `remoteJid`, or by the phone of the person who voted.
@@ -72,22 +59,15 @@ fn voter_addresses(data: &Value) -> impl Iterator<Item = ContactAddress> {
         .filter_map(|voter| parse_jid(voter.as_str()?))
 }
 
-pub(super) fn interpret_vote(payload: &Value) -> InboundEvent {
-    let ignored = |what: &str| InboundEvent::Ignored {
-        what: what.to_owned(),
-    };
+pub(super) fn interpret_vote(payload: &Value) -> ReadEvent {
     let data = payload.get("data").unwrap_or(&Value::Null);
     let own = get_text(payload, "sender").and_then(parse_jid);
-    let address = match find_voter_chat(payload) {
-        ChatPeer::Person(address) => address,
-        ChatPeer::NotDirect(what) => return ignored(what),
-        ChatPeer::Unknown => return ignored("message without a chat"),
-    };
+    let address = find_voter_chat(payload).into_person(NO_CHAT)?;
     let options = list_members(data.get("pollUpdates"))
         .iter()
         .filter(|option| !list_members(option.get("voters")).is_empty())
         .filter_map(|option| get_untrimmed_text(option, "name"));
-    InboundEvent::Message(Box::new(InboundMessage {
+    Ok(InboundEvent::Message(Box::new(InboundMessage {
         phone: address.phone_number(),
         address,
         numberless_identity: None,
@@ -102,5 +82,5 @@ pub(super) fn interpret_vote(payload: &Value) -> InboundEvent {
         context: MessageContext::default(),
         not_owed: None,
         thread: None,
-    }))
+    })))
 }

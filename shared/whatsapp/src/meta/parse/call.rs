@@ -1,13 +1,13 @@
 //! Reads `calls`: the contact called the business, or a call with it ended. A call of the contact opens the service
 //! window. Recado does not take calls.
 
-use super::{MetaChange, contact, ignored_item};
+use super::{MetaChange, contact};
+use crate::wire::ReadItem;
 use crate::wire::json::{get_scalar_text, get_text, list_members};
 use recado_domain::contact::ContactAddress;
 use recado_domain::content::{Content, SystemNote};
-use recado_domain::event::{EventKind, derive_event_id};
 use recado_domain::ids::ExternalId;
-use recado_domain::inbound::{InboundEvent, WebhookEvent, WebhookItem};
+use recado_domain::inbound::{InboundEvent, WebhookItem};
 use serde_json::{Value, json};
 
 /// Names of the fields of a call that identify the contact who calls.
@@ -17,22 +17,22 @@ const CALLER_KEYS: [&str; 2] = ["from", "from_user_id"];
 pub(super) fn split_calls(part: &MetaChange<'_>, external: &ExternalId) -> Vec<WebhookItem> {
     let calls = list_members(part.value.get("calls"));
     if calls.is_empty() {
-        return vec![ignored_item("calls")];
+        return vec![WebhookItem::ignored("calls")];
     }
     calls
         .iter()
-        .map(|call| build_call_item(part, external, call))
+        .map(|call| build_call_item(part, external, call).unwrap_or_else(WebhookItem::ignored))
         .collect()
 }
 
-fn build_call_item(part: &MetaChange<'_>, external: &ExternalId, call: &Value) -> WebhookItem {
+fn build_call_item(part: &MetaChange<'_>, external: &ExternalId, call: &Value) -> ReadItem {
     let event = get_text(call, "event").unwrap_or_default();
     if parse_note(call).is_none() {
-        return ignored_item("calls");
+        return Err("calls".into());
     }
     let contact = contact::find_contact(part.value, call, CALLER_KEYS);
     let (Some(id), Some(address)) = (get_text(call, "id"), read_caller(call, contact)) else {
-        return ignored_item("call of nobody");
+        return Err("call of nobody".into());
     };
     // The session describes the audio of the call, with network addresses of the person's phone.
     let kept: Value = [
@@ -49,26 +49,13 @@ fn build_call_item(part: &MetaChange<'_>, external: &ExternalId, call: &Value) -
     .filter_map(|key| Some((key.to_owned(), call.get(key)?.clone())))
     .collect::<serde_json::Map<_, _>>()
     .into();
-    let kind = EventKind::Message;
-    WebhookItem::Event(WebhookEvent {
-        id: derive_event_id(
-            part.speaker.provider,
-            external,
-            kind,
-            &format!("call:{id}:{event}"),
-        ),
-        provider: part.speaker.provider,
-        external: external.clone(),
-        kind,
-        address: Some(address),
-        payload: json!({
-            "call": kept,
-            "contact": contact,
-            "metadata": { "phone_number_id": external },
-        }),
-        lookalike: false,
-        file: None,
-    })
+    let payload = json!({
+        "call": kept,
+        "contact": contact,
+        "metadata": { "phone_number_id": external },
+    });
+    let name = format!("call:{id}:{event}");
+    Ok(part.build_note_item(external, &name, address, payload, false))
 }
 
 fn read_caller(call: &Value, contact: Option<&Value>) -> Option<ContactAddress> {

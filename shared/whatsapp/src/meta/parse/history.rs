@@ -4,7 +4,7 @@
 //! file is first a `media_placeholder` and then comes in another body, under the same id.
 
 use super::contact::parse_phone_digits;
-use super::{MetaChange, ignored_item, message};
+use super::{MetaChange, message};
 use crate::wire::json::{get_text, list_members, parse_integer};
 use recado_domain::ids::ExternalId;
 use recado_domain::inbound::WebhookItem;
@@ -26,16 +26,16 @@ pub(super) fn split_history(part: &MetaChange<'_>, external: &ExternalId) -> Vec
     let files = list_members(part.value.get("messages")).iter();
     items.extend(files.map(|message| past_message_item(part, external, message, &Value::Null)));
     if items.is_empty() {
-        items.push(ignored_item("history without messages"));
+        items.push(WebhookItem::ignored("history without messages"));
     }
     items
 }
 
 fn history_error_item(error: &Value) -> WebhookItem {
     match error.get("code").and_then(parse_integer) {
-        Some(DECLINED) => ignored_item(format!("history declined {DECLINED}")),
-        Some(code) => ignored_item(format!("history error {}", code.clamp(0, 9_999_999))),
-        None => ignored_item("history error"),
+        Some(DECLINED) => WebhookItem::ignored(format!("history declined {DECLINED}")),
+        Some(code) => WebhookItem::ignored(format!("history error {}", code.clamp(0, 9_999_999))),
+        None => WebhookItem::ignored("history error"),
     }
 }
 
@@ -65,7 +65,8 @@ fn past_message_item(
             message[key] = json!(value);
         }
     }
-    message::build_message_item(part.speaker.provider, part.value, external, &message, ours)
+    let item = message::build_message_item(part.speaker.provider, part.value, external, &message, ours);
+    item.unwrap_or_else(WebhookItem::ignored)
 }
 
 /// Returns `true` if the business wrote the message: `from` is its own number.

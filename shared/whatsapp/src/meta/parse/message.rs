@@ -4,14 +4,18 @@
 use super::contact::{
     choose_address, find_contact, is_named_contact, is_user_id, parse_phone_digits, read_display_name,
 };
-use super::{call, content, context, ignored_item, preference, thread_origin};
+use super::{call, content, context, preference, thread_origin};
 use crate::wire::json::{get_text, parse_timestamp};
+use crate::wire::{ReadEvent, ReadItem};
 use recado_domain::contact::ContactAddress;
 use recado_domain::event::{EventKind, derive_event_id, derive_event_id_from_body};
 use recado_domain::ids::{EventId, ExternalId};
 use recado_domain::inbound::{InboundEvent, InboundMessage, WebhookEvent, WebhookItem};
 use recado_domain::provider::Provider;
 use serde_json::{Value, json};
+
+/// What is said of a message that names no sender.
+const NO_SENDER: &str = "message without a sender";
 
 /// Builds the item for one message. The payload is `{message, contact, metadata, echo}`.
 pub(super) fn build_message_item(
@@ -20,21 +24,19 @@ pub(super) fn build_message_item(
     external: &ExternalId,
     message: &Value,
     echo: bool,
-) -> WebhookItem {
+) -> ReadItem {
     if get_text(message, "group_id").is_some() {
-        return ignored_item("group message");
+        return Err("group message".into());
     }
     let contact = find_sender(value, message, echo);
-    let Some(address) = read_address(message, contact, echo) else {
-        return ignored_item("message without a sender");
-    };
+    let address = read_address(message, contact, echo).ok_or(NO_SENDER)?;
     let payload = json!({
         "message": message,
         "contact": contact,
         "metadata": { "phone_number_id": external },
         "echo": echo,
     });
-    WebhookItem::Event(WebhookEvent {
+    Ok(WebhookItem::Event(WebhookEvent {
         id: identify_message(provider, external, message, &payload),
         provider,
         external: external.clone(),
@@ -43,7 +45,7 @@ pub(super) fn build_message_item(
         payload,
         lookalike: find_message_id(message).is_none() && parse_timestamp(message.get("timestamp")).is_none(),
         file: None,
-    })
+    }))
 }
 
 /// Derives the event id by which a repeated message is recognized: from the message's id, or else from the whole
@@ -111,25 +113,19 @@ fn find_second_address(
     ContactAddress::parse(id?)
 }
 
-pub(super) fn interpret_message(payload: &Value) -> InboundEvent {
-    if let Some(preference) = preference::interpret_preference(payload) {
-        return preference;
+pub(super) fn interpret_message(payload: &Value) -> ReadEvent {
+    let note = preference::interpret_preference(payload).or_else(|| call::interpret_call(payload));
+    if let Some(note) = note {
+        return Ok(note);
     }
-    if let Some(call) = call::interpret_call(payload) {
-        return call;
-    }
-    if let Some(handover) = thread_origin::interpret_handover(payload) {
-        return handover;
+    if let Some(handover) = payload.get("handover") {
+        return thread_origin::interpret_handover(handover);
     }
     let none = Value::Null;
     let message = payload.get("message").unwrap_or(&none);
     let contact = payload.get("contact").filter(|contact| contact.is_object());
     let from_me = payload.get("echo").and_then(Value::as_bool).unwrap_or(false);
-    let Some(address) = read_address(message, contact, from_me) else {
-        return InboundEvent::Ignored {
-            what: "message without a sender".to_owned(),
-        };
-    };
+    let address = read_address(message, contact, from_me).ok_or(NO_SENDER)?;
     let mut read = Box::new(InboundMessage {
         phone: address.phone_number(),
         numberless_identity: find_second_address(message, contact, &address, from_me),
@@ -144,5 +140,5 @@ pub(super) fn interpret_message(payload: &Value) -> InboundEvent {
         thread: None,
     });
     thread_origin::apply_origin(&mut read, payload);
-    InboundEvent::Message(read)
+    Ok(InboundEvent::Message(read))
 }

@@ -2,7 +2,6 @@
 
 mod summary;
 
-use super::ignored_item;
 use crate::wire::json::{get_scalar_text, get_text, parse_timestamp, sanitize_label};
 use jiff::Timestamp;
 use recado_domain::inbound::WebhookItem;
@@ -20,7 +19,7 @@ pub(super) fn build_notice_item(
 ) -> Option<WebhookItem> {
     let kind = parse_notice_kind(field, value)?;
     let Some(account) = find_account_id(entry, value) else {
-        return Some(ignored_item(sanitize_label(field)));
+        return Some(WebhookItem::ignored(sanitize_label(field)));
     };
     let at = parse_timestamp(entry.get("time")).or_else(|| parse_timestamp(value.get("timestamp")));
     let told = NewNotice {

@@ -1,12 +1,12 @@
 //! Reads `user_preferences`: a contact stopped or resumed marketing messages.
 
-use super::{MetaChange, contact, ignored_item};
+use super::{MetaChange, contact};
+use crate::wire::ReadItem;
 use crate::wire::json::{get_scalar_text, get_text, list_members, sanitize_label};
 use recado_domain::contact::ContactAddress;
 use recado_domain::content::{Content, SystemNote};
-use recado_domain::event::{EventKind, derive_event_id};
 use recado_domain::ids::ExternalId;
-use recado_domain::inbound::{InboundEvent, WebhookEvent, WebhookItem};
+use recado_domain::inbound::{InboundEvent, WebhookItem};
 use serde_json::{Value, json};
 
 /// Names of the fields of an entry that identify the contact.
@@ -16,41 +16,30 @@ const CONTACT_KEYS: [&str; 2] = ["wa_id", "user_id"];
 pub(super) fn split_preferences(part: &MetaChange<'_>, external: &ExternalId) -> Vec<WebhookItem> {
     let entries = list_members(part.value.get("user_preferences"));
     if entries.is_empty() {
-        return vec![ignored_item("user_preferences without entries")];
+        return vec![WebhookItem::ignored("user_preferences without entries")];
     }
     entries
         .iter()
-        .map(|entry| build_preference_item(part, external, entry))
+        .map(|entry| build_preference_item(part, external, entry).unwrap_or_else(WebhookItem::ignored))
         .collect()
 }
 
-fn build_preference_item(part: &MetaChange<'_>, external: &ExternalId, entry: &Value) -> WebhookItem {
+fn build_preference_item(part: &MetaChange<'_>, external: &ExternalId, entry: &Value) -> ReadItem {
     let contact = find_preference_contact(part.value, entry);
-    let Some(address) = read_preference_address(entry, contact) else {
-        return ignored_item("preference of nobody");
-    };
+    let address = read_preference_address(entry, contact).ok_or("preference of nobody")?;
     let Some(note) = parse_system_note(entry) else {
         let category = get_text(entry, "category").unwrap_or_default();
-        return ignored_item(format!("preference {}", sanitize_label(category)));
+        return Err(format!("preference {}", sanitize_label(category)).into());
     };
-    let kind = EventKind::Message;
     // An entry has no id, so the event id is made of the preference, the contact and the time, which a repetition keeps.
     let when = get_scalar_text(entry, "timestamp").unwrap_or_default();
     let id = format!("preference:{}:{note:?}:{when}", address.as_str());
-    WebhookItem::Event(WebhookEvent {
-        id: derive_event_id(part.speaker.provider, external, kind, &id),
-        provider: part.speaker.provider,
-        external: external.clone(),
-        kind,
-        address: Some(address),
-        payload: json!({
-            "preference": entry,
-            "contact": contact,
-            "metadata": { "phone_number_id": external },
-        }),
-        lookalike: when.is_empty(),
-        file: None,
-    })
+    let payload = json!({
+        "preference": entry,
+        "contact": contact,
+        "metadata": { "phone_number_id": external },
+    });
+    Ok(part.build_note_item(external, &id, address, payload, when.is_empty()))
 }
 
 /// Returns the contact that the entry is about. An entry with an address takes only a contact of the same address,

@@ -1,12 +1,11 @@
 //! Reads what Meta tells while another program, for example Meta's own agent, holds a contact's thread: copies of the messages
 //! (`standby`), changes of the holder (`messaging_handovers`), and messages in fields that are not known.
 
-use super::thread_origin::{CAME, CAME_STANDBY, CAME_UNKNOWN, read_sender};
-use super::{MetaChange, ignored_item, message};
+use super::thread_origin::{CAME, CAME_STANDBY, CAME_UNKNOWN, NO_CONTACT, read_sender};
+use super::{MetaChange, message};
 use crate::wire::json::{get_scalar_text, get_text, list_members};
-use recado_domain::event::{EventKind, derive_event_id};
 use recado_domain::ids::ExternalId;
-use recado_domain::inbound::{WebhookEvent, WebhookItem};
+use recado_domain::inbound::WebhookItem;
 use serde_json::{Value, json};
 
 /// Splits a value of `standby` into items: the contact's messages, and those of the program that holds the thread. Its statuses are
@@ -17,10 +16,10 @@ pub(super) fn split_standby(part: &MetaChange<'_>, external: &ExternalId) -> Vec
     for echo in list_members(inner.get("message_echoes")) {
         let sent = flatten_echo(echo);
         let item = message::build_message_item(part.speaker.provider, inner, external, &sent, true);
-        items.push(mark_item(item, CAME_STANDBY));
+        items.push(mark_item(item.unwrap_or_else(WebhookItem::ignored), CAME_STANDBY));
     }
     if items.is_empty() {
-        items.push(ignored_item("standby without messages"));
+        items.push(WebhookItem::ignored("standby without messages"));
     }
     items
 }
@@ -56,8 +55,10 @@ fn split_messages(
     came: &str,
 ) -> Vec<WebhookItem> {
     let messages = list_members(inner.get("messages")).iter();
-    let item = |message| message::build_message_item(part.speaker.provider, inner, external, message, false);
-    messages.map(|message| mark_item(item(message), came)).collect()
+    let read = messages
+        .map(|message| message::build_message_item(part.speaker.provider, inner, external, message, false));
+    read.map(|item| mark_item(item.unwrap_or_else(WebhookItem::ignored), came))
+        .collect()
 }
 
 /// Returns the message that the other program sent, as the parsers of messages read it: its body holds neither id nor time.
@@ -94,24 +95,15 @@ fn mark_item(item: WebhookItem, came: &str) -> WebhookItem {
 pub(super) fn split_handover(part: &MetaChange<'_>, external: &ExternalId) -> Vec<WebhookItem> {
     let value = part.value;
     let Some(address) = read_sender(value) else {
-        return vec![ignored_item("handover of nobody")];
+        return vec![WebhookItem::ignored(NO_CONTACT)];
     };
-    let kind = EventKind::Message;
     let (what, at) = (
         get_text(value, "type").unwrap_or_default(),
         get_scalar_text(value, "timestamp").unwrap_or_default(),
     );
     let name = format!("handover:{}:{at}:{what}", address.as_str());
-    vec![WebhookItem::Event(WebhookEvent {
-        id: derive_event_id(part.speaker.provider, external, kind, &name),
-        provider: part.speaker.provider,
-        external: external.clone(),
-        kind,
-        address: Some(address),
-        payload: json!({ "handover": value, "metadata": { "phone_number_id": external } }),
-        lookalike: false,
-        file: None,
-    })]
+    let payload = json!({ "handover": value, "metadata": { "phone_number_id": external } });
+    vec![part.build_note_item(external, &name, address, payload, false)]
 }
 
 /// Returns `true` if a change of the holder names no contact. It becomes a notice of the account.

@@ -1,8 +1,9 @@
 //! Reads `statuses[]`: the delivery status of a message.
 
 use super::super::errors::{describe_error, reason_of_failure};
-use super::{ignored_item, status_detail};
+use super::status_detail;
 use crate::wire::json::{get_text, list_members, parse_timestamp, sanitize_label};
+use crate::wire::{ReadEvent, ReadItem};
 use jiff::Timestamp;
 use recado_domain::contact::ContactAddress;
 use recado_domain::country::Country;
@@ -14,18 +15,21 @@ use recado_domain::provider::Provider;
 use recado_domain::reason::Reason;
 use serde_json::{Value, json};
 
+/// What is said of a status that names no message.
+const NO_ID: &str = "status without an id";
+
 pub(super) fn build_status_item(
     provider: Provider,
     external: &ExternalId,
     status: &Value,
     received_at: Timestamp,
-) -> WebhookItem {
+) -> ReadItem {
     if get_text(status, "recipient_type") == Some("group") {
-        return ignored_item("group status");
+        return Err("group status".into());
     }
     // A payment status is about an invoice: `failed` means the payment, not the message.
     if get_text(status, "type") == Some("payment") {
-        return ignored_item("payment status");
+        return Err("payment status".into());
     }
     let reached = match get_text(status, "status") {
         Some("sent") => DeliveryStatus::Sent,
@@ -33,23 +37,21 @@ pub(super) fn build_status_item(
         Some("read") => DeliveryStatus::Read,
         Some("played") => DeliveryStatus::Played,
         Some("failed") => DeliveryStatus::Failed,
-        Some(other) => return ignored_item(format!("status {}", sanitize_label(other))),
-        None => return ignored_item("status without a word"),
+        Some(other) => return Err(format!("status {}", sanitize_label(other)).into()),
+        None => return Err("status without a word".into()),
     };
-    let Some(update) = read_status_update(provider, external, status, reached, received_at) else {
-        return ignored_item("status without an id");
-    };
+    let update = read_status_update(provider, external, status, reached, received_at).ok_or(NO_ID)?;
     if reached == DeliveryStatus::Failed {
-        return build_failure_item(provider, external, status, &update);
+        return Ok(build_failure_item(provider, external, status, &update));
     }
     if update.find_charge().is_some() {
-        return WebhookItem::ChargedStatus {
+        return Ok(WebhookItem::ChargedStatus {
             update,
             provider,
             external: external.clone(),
-        };
+        });
     }
-    WebhookItem::Status(update)
+    Ok(WebhookItem::Status(update))
 }
 
 /// Builds the status update, under Recado's own message id if Meta sends it back, or else under the provider's id.
@@ -145,25 +147,17 @@ fn build_failure_item(
     })
 }
 
-pub(super) fn interpret_failure(job: &InboundJob, payload: &Value) -> InboundEvent {
+pub(super) fn interpret_failure(job: &InboundJob, payload: &Value) -> ReadEvent {
     let none = Value::Null;
     let status = payload.get("status").unwrap_or(&none);
-    let Some(update) = read_status_update(
-        job.provider,
-        &job.external,
-        status,
-        DeliveryStatus::Failed,
-        job.received_at,
-    ) else {
-        return InboundEvent::Ignored {
-            what: "status without an id".to_owned(),
-        };
-    };
+    let failed = DeliveryStatus::Failed;
+    let update = read_status_update(job.provider, &job.external, status, failed, job.received_at);
+    let update = update.ok_or(NO_ID)?;
     let first = list_members(status.get("errors")).first();
-    InboundEvent::Failed(FailedDelivery {
+    Ok(InboundEvent::Failed(FailedDelivery {
         update,
         to: read_recipient(status),
         error: first.map_or_else(|| "no code".to_owned(), describe_error),
         reason: first.map_or(Reason::WhatsappPermanentError, reason_of_failure),
-    })
+    }))
 }

@@ -5,6 +5,7 @@
 //! names the contact in `contacts` and the roles as `previous_owner_app_role` and `new_owner_app_role`.
 
 use super::contact;
+use crate::wire::ReadEvent;
 use crate::wire::json::{get_text, list_members, parse_timestamp, sanitize_label};
 use recado_domain::contact::ContactAddress;
 use recado_domain::content::{Content, SystemNote};
@@ -17,6 +18,9 @@ use serde_json::Value;
 pub(super) const CAME: &str = "came";
 pub(super) const CAME_STANDBY: &str = "standby";
 pub(super) const CAME_UNKNOWN: &str = "unknown_field";
+
+/// What is said of a change of the holder that names no contact.
+pub(super) const NO_CONTACT: &str = "handover of nobody";
 
 /// Greatest number of characters of a note about a change of the holder.
 const NOTE_MAX: usize = 4_000;
@@ -48,17 +52,9 @@ pub(super) fn read_sender(value: &Value) -> Option<ContactAddress> {
     contact::choose_address([get_text(sender, "phone_number").or(wa_id), user], None)
 }
 
-/// Interprets the payload of a change of the holder; `None` for any other payload.
-pub(super) fn interpret_handover(payload: &Value) -> Option<InboundEvent> {
-    let value = payload.get("handover")?;
-    let ignored = |what: &str| {
-        Some(InboundEvent::Ignored {
-            what: what.to_owned(),
-        })
-    };
-    let Some(address) = read_sender(value) else {
-        return ignored("handover of nobody");
-    };
+/// Interprets a change of the holder, which stands in the payload as `handover`.
+pub(super) fn interpret_handover(value: &Value) -> ReadEvent {
+    let address = read_sender(value).ok_or(NO_CONTACT)?;
     let what = get_text(value, "type").unwrap_or_default();
     let none = Value::Null;
     let detail = value.get(what).unwrap_or(&none);
@@ -93,7 +89,7 @@ pub(super) fn interpret_handover(payload: &Value) -> Option<InboundEvent> {
         message.thread = thread;
         message.sent_at = parse_timestamp(value.get("timestamp"));
     }
-    Some(event)
+    Ok(event)
 }
 
 /// Returns the role of a holder of the thread, `previous_owner` or `new_owner`.
