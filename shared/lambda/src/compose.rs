@@ -155,7 +155,7 @@ fn limit_document_reading(reader: &mut VariableReader) -> DocumentSettings {
 /// Composes the dependencies of a function with these needs.
 pub async fn compose_aws_deps(needs: &FunctionNeeds) -> Result<AwsComposition, ComposeError> {
     let mut reader = read_variables(std::env::vars_os());
-    let environment = LambdaEnvironment::from_variables(&mut reader, needs.required);
+    let environment = LambdaEnvironment::from_variables(&mut reader, &needs.list_required_variables());
     for (name, why) in reader.list_warnings() {
         tracing::warn!(name, why, "this variable is ignored");
     }

@@ -2,7 +2,10 @@
 //! `infra/permissions.yaml` lets it do with records, queues, payloads, secrets and schedules. [`FUNCTIONS`] is the table of
 //! both; tests hold the files against it, in both directions.
 
-use recado_aws::variable;
+use recado_aws::variable::{
+    BUCKET, FILE_ORIGIN, INBOUND_DLQ, INBOUND_QUEUE, OUTBOUND_DLQ, OUTBOUND_QUEUE, PARAMETER_PREFIX,
+    PUSH_URL, SCHEDULE_GROUP, SCHEDULER_ROLE, TURNS_DLQ, TURNS_QUEUE, TURNS_QUEUE_ARN, WEBHOOKS_QUEUE,
+};
 
 type Names = &'static [&'static str];
 
@@ -33,14 +36,10 @@ pub const TRANSCRIPTION_KEYS: Names = &[recado_ai::TRANSCRIPTION_KEY];
 pub const EMBEDDINGS_KEYS: Names = &[recado_ai::EMBEDDINGS_KEY];
 
 /// The operators' token, the URL that is shown, and the origin from which browsers read files.
-pub const OPERATORS: Names = &[
-    "RECADO_TOKEN_SECRET_ARN",
-    "RECADO_PUBLIC_URL",
-    variable::FILE_ORIGIN,
-];
+pub const OPERATORS: Names = &["RECADO_TOKEN_SECRET_ARN", "RECADO_PUBLIC_URL", FILE_ORIGIN];
 
 /// The WebSocket API that tells pages of news.
-pub const PUSH: Names = &[variable::PUSH_URL];
+pub const PUSH: Names = &[PUSH_URL];
 
 /// The queue of AWS End User Messaging Social.
 pub const SOCIAL: Names = &[
@@ -72,34 +71,30 @@ const CHECKING_ACTIONS: Names = &[
 ];
 
 /// The queues of jobs.
-const QUEUES: Names = &[
-    variable::INBOUND_QUEUE,
-    variable::TURNS_QUEUE,
-    variable::OUTBOUND_QUEUE,
-];
+const QUEUES: Names = &[INBOUND_QUEUE, TURNS_QUEUE, OUTBOUND_QUEUE];
 
 /// The dead-letter queues.
-const DEAD_LETTER_QUEUES: Names = &[variable::INBOUND_DLQ, variable::TURNS_DLQ, variable::OUTBOUND_DLQ];
+const DEAD_LETTER_QUEUES: Names = &[INBOUND_DLQ, TURNS_DLQ, OUTBOUND_DLQ];
 
 /// All queues.
 const ALL_QUEUES: Names = &[
-    variable::INBOUND_QUEUE,
-    variable::TURNS_QUEUE,
-    variable::OUTBOUND_QUEUE,
-    variable::INBOUND_DLQ,
-    variable::TURNS_DLQ,
-    variable::OUTBOUND_DLQ,
+    INBOUND_QUEUE,
+    TURNS_QUEUE,
+    OUTBOUND_QUEUE,
+    INBOUND_DLQ,
+    TURNS_DLQ,
+    OUTBOUND_DLQ,
 ];
 
 /// The queues to which `reconcile` sends.
 const RECONCILED_QUEUES: Names = &[
-    variable::INBOUND_QUEUE,
-    variable::TURNS_QUEUE,
-    variable::OUTBOUND_QUEUE,
-    variable::WEBHOOKS_QUEUE,
-    variable::INBOUND_DLQ,
-    variable::TURNS_DLQ,
-    variable::OUTBOUND_DLQ,
+    INBOUND_QUEUE,
+    TURNS_QUEUE,
+    OUTBOUND_QUEUE,
+    WEBHOOKS_QUEUE,
+    INBOUND_DLQ,
+    TURNS_DLQ,
+    OUTBOUND_DLQ,
 ];
 
 /// The secrets of single instances that are sent to providers.
@@ -116,9 +111,7 @@ const ALERT_SECRETS: &str = "alerts/*";
 pub struct FunctionNeeds {
     /// Name of the function in `template.yaml`, without `Function`.
     pub name: &'static str,
-    /// Variables without which the function does not start.
-    pub required: Names,
-    /// Variables that its use cases read besides.
+    /// Variables that its use cases read besides those of its queues, its bucket and its schedules.
     pub read: &'static [Names],
     /// The installation's own secrets that it reads, each in a parameter under `own/` of `ParameterPrefix`.
     pub own_secrets: &'static [Names],
@@ -146,10 +139,25 @@ pub struct FunctionNeeds {
     pub pushes: bool,
 }
 
+impl FunctionNeeds {
+    /// Lists the variables without which the function does not start.
+    pub fn list_required_variables(&self) -> Vec<&'static str> {
+        let schedules: Names = if self.schedules {
+            &[TURNS_QUEUE_ARN, SCHEDULE_GROUP, SCHEDULER_ROLE]
+        } else {
+            &[]
+        };
+        let named = [self.sends_to, self.redrives_from, self.counts, schedules].concat();
+        let bucket = (!self.objects.is_empty()).then_some(BUCKET);
+        let prefix = (!self.own_secrets.is_empty()).then_some(PARAMETER_PREFIX);
+        let all = named.into_iter().chain(self.fed_by);
+        all.chain(bucket).chain(prefix).collect()
+    }
+}
+
 /// A function that does nothing but read its variables.
 const NOTHING: FunctionNeeds = FunctionNeeds {
     name: "",
-    required: &[],
     read: &[],
     own_secrets: &[],
     actions: &[],
@@ -168,17 +176,12 @@ const NOTHING: FunctionNeeds = FunctionNeeds {
 /// The needs of `webhook`, which stores the events of webhooks and enqueues them.
 pub const WEBHOOK: FunctionNeeds = FunctionNeeds {
     name: "Webhook",
-    required: &[
-        variable::INBOUND_QUEUE,
-        variable::BUCKET,
-        variable::PARAMETER_PREFIX,
-    ],
     read: &[MASTER],
     own_secrets: &[PROOFS],
     // Puts events and notices, and updates deliveries. It reads the configuration, which notices are compared with, and
     // lists the numbers of 360dialog for a webhook that names none.
     actions: &["GetItem", "BatchGetItem", "Query", "PutItem", "UpdateItem"],
-    sends_to: &[variable::INBOUND_QUEUE],
+    sends_to: &[INBOUND_QUEUE],
     objects: &[("payloads", &["PutObject", "DeleteObject"])],
     configured_secrets: &[APP_SECRETS],
     ..NOTHING
@@ -187,27 +190,18 @@ pub const WEBHOOK: FunctionNeeds = FunctionNeeds {
 /// The needs of `processor`, which applies events. A failed delivery creates a message's dead letter.
 pub const PROCESSOR: FunctionNeeds = FunctionNeeds {
     name: "Processor",
-    required: &[
-        variable::INBOUND_QUEUE,
-        variable::INBOUND_DLQ,
-        variable::TURNS_QUEUE,
-        variable::OUTBOUND_QUEUE,
-        variable::OUTBOUND_DLQ,
-        variable::BUCKET,
-        variable::PARAMETER_PREFIX,
-    ],
     read: &[PROVIDERS, SOCIAL],
     own_secrets: &[PROVIDER_KEYS],
     actions: RECORD_ACTIONS,
     // The instance's other conversations, in which the phone's app may have greeted with the same words.
     indexes: &["lists"],
-    fed_by: Some(variable::INBOUND_QUEUE),
+    fed_by: Some(INBOUND_QUEUE),
     sends_to: &[
-        variable::INBOUND_QUEUE,
-        variable::INBOUND_DLQ,
-        variable::TURNS_QUEUE,
-        variable::OUTBOUND_QUEUE,
-        variable::OUTBOUND_DLQ,
+        INBOUND_QUEUE,
+        INBOUND_DLQ,
+        TURNS_QUEUE,
+        OUTBOUND_QUEUE,
+        OUTBOUND_DLQ,
     ],
     // The body of an applied event is deleted.
     objects: &[
@@ -221,26 +215,12 @@ pub const PROCESSOR: FunctionNeeds = FunctionNeeds {
 /// The needs of `deferred-reply`, which writes replies, now or when the business opens.
 pub const DEFERRED_REPLY: FunctionNeeds = FunctionNeeds {
     name: "DeferredReply",
-    required: &[
-        variable::TURNS_QUEUE,
-        variable::TURNS_QUEUE_ARN,
-        variable::TURNS_DLQ,
-        variable::OUTBOUND_QUEUE,
-        variable::SCHEDULE_GROUP,
-        variable::SCHEDULER_ROLE,
-        variable::BUCKET,
-        variable::PARAMETER_PREFIX,
-    ],
     read: &[PROVIDERS],
     own_secrets: &[PROVIDER_KEYS, MODEL_KEYS, TRANSCRIPTION_KEYS, EMBEDDINGS_KEYS],
     // A reply is committed only beside the journal that its draft knew.
     actions: CHECKING_ACTIONS,
-    fed_by: Some(variable::TURNS_QUEUE),
-    sends_to: &[
-        variable::TURNS_QUEUE,
-        variable::TURNS_DLQ,
-        variable::OUTBOUND_QUEUE,
-    ],
+    fed_by: Some(TURNS_QUEUE),
+    sends_to: &[TURNS_QUEUE, TURNS_DLQ, OUTBOUND_QUEUE],
     objects: &[
         ("files", &["GetObject", "PutObject", "DeleteObject"]),
         ("payloads", &["GetObject", "DeleteObject"]),
@@ -253,23 +233,12 @@ pub const DEFERRED_REPLY: FunctionNeeds = FunctionNeeds {
 /// The needs of `sender`, which sends messages.
 pub const SENDER: FunctionNeeds = FunctionNeeds {
     name: "Sender",
-    required: &[
-        variable::OUTBOUND_QUEUE,
-        variable::OUTBOUND_DLQ,
-        variable::TURNS_QUEUE,
-        variable::BUCKET,
-        variable::PARAMETER_PREFIX,
-    ],
     read: &[PROVIDERS],
     own_secrets: &[PROVIDER_KEYS],
     // A claim checks that nobody took the conversation over.
     actions: CHECKING_ACTIONS,
-    fed_by: Some(variable::OUTBOUND_QUEUE),
-    sends_to: &[
-        variable::OUTBOUND_QUEUE,
-        variable::OUTBOUND_DLQ,
-        variable::TURNS_QUEUE,
-    ],
+    fed_by: Some(OUTBOUND_QUEUE),
+    sends_to: &[OUTBOUND_QUEUE, OUTBOUND_DLQ, TURNS_QUEUE],
     // Uploads that it sends.
     objects: &[("payloads", &["GetObject"]), ("files", &["PutObject"])],
     configured_secrets: &[INSTANCE_SECRETS],
@@ -279,16 +248,6 @@ pub const SENDER: FunctionNeeds = FunctionNeeds {
 /// The needs of `api`, which answers operators and clients.
 pub const API: FunctionNeeds = FunctionNeeds {
     name: "Api",
-    required: &[
-        variable::INBOUND_QUEUE,
-        variable::INBOUND_DLQ,
-        variable::TURNS_QUEUE,
-        variable::TURNS_DLQ,
-        variable::OUTBOUND_QUEUE,
-        variable::OUTBOUND_DLQ,
-        variable::BUCKET,
-        variable::PARAMETER_PREFIX,
-    ],
     read: &[MASTER, PROVIDERS, OPERATORS, PUSH],
     own_secrets: &[PROOFS, PROVIDER_KEYS, EMBEDDINGS_KEYS],
     actions: RECORD_ACTIONS,
@@ -307,17 +266,6 @@ pub const API: FunctionNeeds = FunctionNeeds {
 /// The needs of `reconcile`, which looks for work that a crash or an outage left open.
 pub const RECONCILE: FunctionNeeds = FunctionNeeds {
     name: "Reconcile",
-    required: &[
-        variable::INBOUND_QUEUE,
-        variable::INBOUND_DLQ,
-        variable::TURNS_QUEUE,
-        variable::TURNS_DLQ,
-        variable::OUTBOUND_QUEUE,
-        variable::OUTBOUND_DLQ,
-        variable::WEBHOOKS_QUEUE,
-        variable::BUCKET,
-        variable::PARAMETER_PREFIX,
-    ],
     read: &[PROVIDERS],
     own_secrets: &[PROVIDER_KEYS, TRANSCRIPTION_KEYS],
     actions: RECORD_ACTIONS,
@@ -337,14 +285,13 @@ pub const RECONCILE: FunctionNeeds = FunctionNeeds {
 /// The needs of `publisher`, which publishes what the stream of the table tells.
 pub const PUBLISHER: FunctionNeeds = FunctionNeeds {
     name: "Publisher",
-    required: &[variable::WEBHOOKS_QUEUE],
     read: &[PUSH],
     // It reads the head of the log, what it published, whose a message or an instance is, and which connections it tells of news.
     // It deletes connections that are gone.
     actions: &["GetItem", "BatchGetItem", "Query", "PutItem", "DeleteItem"],
     is_fed_by_stream: true,
     // The endpoints that are told of what it published.
-    sends_to: &[variable::WEBHOOKS_QUEUE],
+    sends_to: &[WEBHOOKS_QUEUE],
     pushes: true,
     ..NOTHING
 };
@@ -352,11 +299,10 @@ pub const PUBLISHER: FunctionNeeds = FunctionNeeds {
 /// The needs of `poster`, which posts published events to the endpoints of tenants.
 pub const POSTER: FunctionNeeds = FunctionNeeds {
     name: "Poster",
-    required: &[variable::WEBHOOKS_QUEUE],
     read: &[MASTER],
     // It reads the configuration of endpoints and the log, and keeps what came of the posts.
     actions: &["GetItem", "BatchGetItem", "Query", "PutItem", "DeleteItem"],
-    fed_by: Some(variable::WEBHOOKS_QUEUE),
+    fed_by: Some(WEBHOOKS_QUEUE),
     ..NOTHING
 };
 

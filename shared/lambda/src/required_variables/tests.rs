@@ -33,16 +33,11 @@ fn role(function: &str) -> String {
 
 #[test]
 fn each_function_is_given_what_its_use_cases_read_and_nothing_else() {
-    for FunctionNeeds {
-        name: function,
-        required,
-        read,
-        ..
-    } in FUNCTIONS
-    {
+    for needs in FUNCTIONS {
+        let function = needs.name;
         let given = variables(function);
-        let mut expected: BTreeSet<&str> = required.iter().copied().collect();
-        expected.extend(read.iter().copied().flatten());
+        let mut expected: BTreeSet<&str> = needs.list_required_variables().into_iter().collect();
+        expected.extend(needs.read.iter().copied().flatten());
         assert_eq!(given, expected, "{function}");
     }
 }
@@ -251,31 +246,6 @@ fn each_role_allows_what_its_function_does_and_nothing_else() {
         );
         assert!(beyond.is_empty(), "{} may, and need not: {beyond:#?}", needs.name);
     }
-}
-
-#[test]
-fn each_function_is_given_the_queues_that_it_uses_and_no_other() {
-    for needs in &FUNCTIONS {
-        let given: BTreeSet<&str> = needs
-            .required
-            .iter()
-            .copied()
-            .filter(|name| is_queue(name))
-            .collect();
-        let mut used: BTreeSet<&str> = needs.fed_by.into_iter().collect();
-        for names in [needs.sends_to, needs.redrives_from, needs.counts] {
-            used.extend(names);
-        }
-        assert_eq!(given, used, "{}", needs.name);
-        let given_bucket = needs.required.contains(&variable::BUCKET);
-        assert_eq!(given_bucket, !needs.objects.is_empty(), "{}", needs.name);
-        let given_group = needs.required.contains(&variable::SCHEDULE_GROUP);
-        assert_eq!(given_group, needs.schedules, "{}", needs.name);
-    }
-}
-
-fn is_queue(variable: &str) -> bool {
-    variable.ends_with("_QUEUE_URL") || variable.ends_with("_DLQ_URL")
 }
 
 /// The names that follow this beginning, wherever it stands.
