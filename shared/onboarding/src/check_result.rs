@@ -1,3 +1,4 @@
+use crate::admin_request::AdminRequestError;
 use jiff::Timestamp;
 use recado_domain::secret::Secret;
 use serde::Serialize;
@@ -97,6 +98,36 @@ impl fmt::Display for CheckResult {
             Some(mend) => write!(f, "\n      {:<16} {:<11} → {mend}", "", ""),
             None => Ok(()),
         }
+    }
+}
+
+/// What people can do where a provider does not answer as it should, for each kind of error.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct RefusalAdvice {
+    /// The key was refused.
+    pub(crate) key: &'static str,
+    /// The check that fails where nothing is known of the number, and the advice.
+    pub(crate) not_found: (&'static str, &'static str),
+    /// The provider refused for another reason.
+    pub(crate) refused: &'static str,
+    /// The provider cannot be reached, or fails.
+    pub(crate) unreachable: &'static str,
+}
+
+impl RefusalAdvice {
+    /// Builds the result of a check to which the provider answered with this error.
+    pub(crate) fn explain(&self, instance: &str, error: &AdminRequestError) -> CheckResult {
+        let (check, mend) = match error {
+            AdminRequestError::Refused { .. } => ("credential", self.key),
+            AdminRequestError::NotFound { .. } => self.not_found,
+            AdminRequestError::Failed {
+                status: 400..=499, ..
+            } => ("provider", self.refused),
+            AdminRequestError::NotUrl
+            | AdminRequestError::Unreachable { .. }
+            | AdminRequestError::Failed { .. } => ("provider", self.unreachable),
+        };
+        CheckResult::check_failed(instance, check, error.to_string()).with_fix(mend)
     }
 }
 

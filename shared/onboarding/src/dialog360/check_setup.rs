@@ -1,8 +1,7 @@
 //! Checks the setup of a number with 360dialog.
 
 use super::admin_client::Dialog360AdminClient;
-use crate::admin_request::AdminRequestError;
-use crate::check_result::{CheckResult, check_clock};
+use crate::check_result::{CheckResult, RefusalAdvice, check_clock};
 use crate::instance_webhook::InstanceWebhook;
 use crate::meta::judge_template;
 use crate::setup_state::SetupRequirements;
@@ -18,6 +17,14 @@ pub(crate) const REQUIREMENTS: SetupRequirements = SetupRequirements {
     rate_max: None,
 };
 
+const ADVICE: RefusalAdvice = RefusalAdvice {
+    key: "make a key for this number in 360dialog's hub, and set D360_API_KEY",
+    not_found: ("webhook", "no webhook was ever set: run recado connect"),
+    // The account was not paid, or the number was switched off.
+    refused: "360dialog's hub says what is to be done for this number",
+    unreachable: "is D360_BASE_URL right, and may this machine reach it?",
+};
+
 pub(crate) async fn check_setup(
     subject: &OnboardingTarget<'_>,
     webhook: Option<&InstanceWebhook>,
@@ -27,17 +34,18 @@ pub(crate) async fn check_setup(
     let at = Dialog360AdminClient::for_target(subject, key);
     let said = match at.get_webhook().await {
         Ok(said) => said,
-        Err(error) => return vec![explain_refusal(name, &error)],
+        Err(error) => return vec![ADVICE.explain(name, &error)],
     };
     let expected = webhook.map(|webhook| webhook.url.as_str());
+    let wrong = |found: &str| {
+        CheckResult::check_failed(name, "webhook", found).with_fix(format!("recado connect {name}"))
+    };
     let set = match said.body["url"].as_str() {
         Some(url) if Some(url) == expected => {
             CheckResult::check_passed(name, "webhook", "goes to the installation")
         }
-        None | Some("") => CheckResult::check_failed(name, "webhook", "is not set")
-            .with_fix(format!("recado connect {name}")),
-        Some(_) => CheckResult::check_failed(name, "webhook", "goes elsewhere")
-            .with_fix(format!("recado connect {name}")),
+        None | Some("") => wrong("is not set"),
+        Some(_) => wrong("goes elsewhere"),
     };
     let mut findings = vec![
         CheckResult::check_passed(name, "credential", "360dialog takes the key"),
@@ -59,28 +67,4 @@ async fn check_template(name: &str, at: &Dialog360AdminClient<'_>, wanted: &Mess
         None => CheckResult::check_passed(name, "templates", format!("{} is approved", wanted.name)),
         Some((problem, fix)) => CheckResult::check_failed(name, "templates", problem).with_fix(fix),
     }
-}
-
-fn explain_refusal(name: &str, error: &AdminRequestError) -> CheckResult {
-    let (check, mend) = match error {
-        AdminRequestError::Refused { .. } => (
-            "credential",
-            "make a key for this number in 360dialog's hub, and set D360_API_KEY",
-        ),
-        AdminRequestError::NotFound { .. } => ("webhook", "no webhook was ever set: run recado connect"),
-        // The account was not paid, or the number was switched off.
-        AdminRequestError::Failed {
-            status: 400..=499, ..
-        } => (
-            "provider",
-            "360dialog's hub says what is to be done for this number",
-        ),
-        AdminRequestError::NotUrl
-        | AdminRequestError::Unreachable { .. }
-        | AdminRequestError::Failed { .. } => (
-            "provider",
-            "is D360_BASE_URL right, and may this machine reach it?",
-        ),
-    };
-    CheckResult::check_failed(name, check, error.to_string()).with_fix(mend)
 }

@@ -2,6 +2,7 @@
 
 use super::events::{OPTIONAL_EVENTS, REQUIRED_EVENTS};
 use crate::admin_request::{AdminRequestError, AdminResponse, send_admin_request};
+use crate::connect::ConnectError;
 use crate::target::OnboardingTarget;
 use recado_domain::ids::ExternalId;
 use recado_domain::secret::Secret;
@@ -105,6 +106,18 @@ impl<'a> EvolutionAdminClient<'a> {
             instance,
             version: subject.instance.api_version,
         })
+    }
+
+    /// Creates a client as [`Self::for_target`] does. The error names what the instance lacks.
+    pub(crate) fn require_for_target(
+        subject: &OnboardingTarget<'a>,
+        key: &'a Secret,
+        instance: Option<&'a ExternalId>,
+    ) -> Result<Self, ConnectError> {
+        let instance = instance.ok_or(ConnectError::Missing("the instance has no name"))?;
+        Self::for_target(subject, key, instance).ok_or(ConnectError::Missing(
+            "no base URL: set EVOLUTION_API_URL here, or base_url of the instance",
+        ))
     }
 }
 

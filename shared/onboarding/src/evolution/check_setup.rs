@@ -3,8 +3,7 @@
 use super::admin_client::{
     DesiredWebhook, EvolutionAdminClient, PairingCodes, PairingState, WebhookAuthMethod,
 };
-use crate::admin_request::AdminRequestError;
-use crate::check_result::{CheckResult, check_clock};
+use crate::check_result::{CheckResult, RefusalAdvice, check_clock};
 use crate::instance_webhook::InstanceWebhook;
 use crate::setup_state::SetupRequirements;
 use crate::target::OnboardingTarget;
@@ -17,6 +16,18 @@ pub(crate) const SETUP_REQUIREMENTS: SetupRequirements = SetupRequirements {
     handshake: None,
     allows_http: true,
     rate_max: Some(5.0),
+};
+
+const UNREACHABLE: &str = "is Evolution running, and its base URL right (EVOLUTION_API_URL)?";
+
+const ADVICE: RefusalAdvice = RefusalAdvice {
+    key: "set EVOLUTION_API_KEY (or what the instance names) to Evolution's key",
+    not_found: (
+        "instance",
+        "create it in Evolution (POST /instance/create), or mend external_id",
+    ),
+    refused: UNREACHABLE,
+    unreachable: UNREACHABLE,
 };
 
 pub(crate) async fn check_setup(
@@ -35,7 +46,7 @@ pub(crate) async fn check_setup(
     };
     let (paired, said) = match at.fetch_connection_state().await {
         Ok(answer) => answer,
-        Err(error) => return vec![explain_refusal(name, &error)],
+        Err(error) => return vec![ADVICE.explain(name, &error)],
     };
     vec![
         CheckResult::check_passed(name, "credential", "Evolution takes the key"),
@@ -43,26 +54,6 @@ pub(crate) async fn check_setup(
         check_webhook(name, &at, webhook).await,
         check_clock(name, (subject.now)(), said.date),
     ]
-}
-
-fn explain_refusal(name: &str, error: &AdminRequestError) -> CheckResult {
-    let (check, mend) = match error {
-        AdminRequestError::Refused { .. } => (
-            "credential",
-            "set EVOLUTION_API_KEY (or what the instance names) to Evolution's key",
-        ),
-        AdminRequestError::NotFound { .. } => (
-            "instance",
-            "create it in Evolution (POST /instance/create), or mend external_id",
-        ),
-        AdminRequestError::NotUrl
-        | AdminRequestError::Unreachable { .. }
-        | AdminRequestError::Failed { .. } => (
-            "provider",
-            "is Evolution running, and its base URL right (EVOLUTION_API_URL)?",
-        ),
-    };
-    CheckResult::check_failed(name, check, error.to_string()).with_fix(mend)
 }
 
 async fn check_connection(name: &str, at: &EvolutionAdminClient<'_>, paired: &PairingState) -> CheckResult {

@@ -25,10 +25,7 @@ pub(crate) async fn connect_webhook(
         "the installation has no webhook secret: set RECADO_WEBHOOK_SECRET there",
     ))?;
     let instance = subject.instance.resolve_external_id();
-    let instance = instance.ok_or(ConnectError::Missing("the instance has no name"))?;
-    let at = EvolutionAdminClient::for_target(subject, key, &instance).ok_or(ConnectError::Missing(
-        "no base URL: set EVOLUTION_API_URL here, or base_url of the instance",
-    ))?;
+    let at = EvolutionAdminClient::require_for_target(subject, key, instance.as_ref())?;
     let asked_for = choose_extra_events(connecting.options, None, &webhook.url);
     let wanted = DesiredWebhook {
         url: &webhook.url,
@@ -41,7 +38,7 @@ pub(crate) async fn connect_webhook(
         base64: connecting.options.base64,
         extra_events: &asked_for,
     };
-    let own = build_ping_webhook(connecting, &wanted, &instance);
+    let own = build_ping_webhook(connecting, &wanted, at.instance);
     if connecting.options.check {
         steps.push(read_back_webhook(&at, &wanted).await?);
         check_url(subject, &own).await?;

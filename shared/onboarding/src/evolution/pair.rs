@@ -22,10 +22,7 @@ pub(crate) async fn pair_phone(
     key: &Secret,
 ) -> Result<PairingAnswer, ConnectError> {
     let external = subject.instance.resolve_external_id();
-    let external = external.ok_or(ConnectError::Missing("the instance has no name"))?;
-    let at = EvolutionAdminClient::for_target(subject, key, &external).ok_or(ConnectError::Missing(
-        "no base URL: set EVOLUTION_API_URL here, or base_url of the instance",
-    ))?;
+    let at = EvolutionAdminClient::require_for_target(subject, key, external.as_ref())?;
     let state = at.fetch_connection_state().await;
     let (state, _) = state.map_err(ConnectError::from_provider_error(
         "Evolution did not say its state",

@@ -1,8 +1,7 @@
 //! Checks the setup of a number and its account with Meta.
 
 use super::admin_client::{MetaAdminClient, MetaNumber, MetaTemplate};
-use crate::admin_request::AdminRequestError;
-use crate::check_result::{CheckResult, check_clock};
+use crate::check_result::{CheckResult, RefusalAdvice, check_clock};
 use crate::setup_state::{HandshakeProblem, SetupRequirements};
 use crate::target::OnboardingTarget;
 use recado_domain::content::{KnownTemplate, MessageTemplate};
@@ -19,6 +18,15 @@ pub(crate) const REQUIREMENTS: SetupRequirements = SetupRequirements {
     rate_max: None,
 };
 
+const UNREACHABLE: &str = "is META_BASE_URL right, and may this machine reach it?";
+
+const ADVICE: RefusalAdvice = RefusalAdvice {
+    key: "make a token of a system user with whatsapp_business_messaging, and set META_ACCESS_TOKEN",
+    not_found: ("number", "external_id must be Meta's phone_number_id"),
+    refused: UNREACHABLE,
+    unreachable: UNREACHABLE,
+};
+
 pub(crate) async fn check_setup(subject: &OnboardingTarget<'_>, token: &Secret) -> Vec<CheckResult> {
     let name = subject.instance_name();
     let Some(external) = subject.instance.resolve_external_id() else {
@@ -27,7 +35,7 @@ pub(crate) async fn check_setup(subject: &OnboardingTarget<'_>, token: &Secret) 
     let at = MetaAdminClient::for_target(subject, token);
     let (number, said) = match at.get_number(&external).await {
         Ok(answer) => answer,
-        Err(error) => return vec![explain_refusal(name, &error)],
+        Err(error) => return vec![ADVICE.explain(name, &error)],
     };
     let mut findings = vec![
         CheckResult::check_passed(name, "credential", "Meta takes the token"),
@@ -42,23 +50,6 @@ pub(crate) async fn check_setup(subject: &OnboardingTarget<'_>, token: &Secret) 
         ),
     }
     findings
-}
-
-fn explain_refusal(name: &str, error: &AdminRequestError) -> CheckResult {
-    let (check, mend) = match error {
-        AdminRequestError::Refused { .. } => (
-            "credential",
-            "make a token of a system user with whatsapp_business_messaging, and set META_ACCESS_TOKEN",
-        ),
-        AdminRequestError::NotFound { .. } => ("number", "external_id must be Meta's phone_number_id"),
-        AdminRequestError::NotUrl
-        | AdminRequestError::Unreachable { .. }
-        | AdminRequestError::Failed { .. } => (
-            "provider",
-            "is META_BASE_URL right, and may this machine reach it?",
-        ),
-    };
-    CheckResult::check_failed(name, check, error.to_string()).with_fix(mend)
 }
 
 fn check_limits(name: &str, number: &MetaNumber) -> CheckResult {
