@@ -59,8 +59,7 @@ fn read_margins(styles: &str) -> Result<Vec<(&'static str, String)>, DocumentErr
     let hidden = list_hidden_styles(styles)?;
     let (mut reader, mut found) = (XmlReader::new(styles), Vec::new());
     let mut is_of_pages = false;
-    while let Some(mark) = reader.read_next_mark()? {
-        let Mark::Open(element) = mark else { continue };
+    while let Some(element) = reader.read_next_element()? {
         let label = match element.name() {
             "master-styles" => {
                 is_of_pages = true;
@@ -85,8 +84,7 @@ fn read_margins(styles: &str) -> Result<Vec<(&'static str, String)>, DocumentErr
 /// Returns the names of the styles that hide text, or a table.
 fn list_hidden_styles(part: &str) -> Result<HashSet<String>, DocumentError> {
     let (mut reader, mut hidden, mut name) = (XmlReader::new(part), HashSet::new(), None);
-    while let Some(mark) = reader.read_next_mark()? {
-        let Mark::Open(element) = mark else { continue };
+    while let Some(element) = reader.read_next_element()? {
         match element.name() {
             "style" => name = element.find_attribute("name"),
             "text-properties" if element.find_attribute("display").as_deref() == Some("none") => {
@@ -144,8 +142,8 @@ impl<'a, 's, 't> OdtReader<'a, 's, 't> {
     }
 
     fn read_document_body(&mut self) -> Result<(), DocumentError> {
-        while let Some(mark) = self.reader.read_next_mark()? {
-            if matches!(&mark, Mark::Open(element) if element.name() == "body") {
+        while let Some(element) = self.reader.read_next_element()? {
+            if element.name() == "body" {
                 return self.read_element();
             }
         }
@@ -196,9 +194,7 @@ impl<'a, 's, 't> OdtReader<'a, 's, 't> {
                 OpenPlace::Hidden
             }
             "p" | "h" => {
-                let level = element
-                    .find_attribute("outline-level")
-                    .and_then(|level| level.parse().ok());
+                let level = element.find_number("outline-level");
                 self.story.set_heading(level.filter(|_| element.name() == "h"));
                 self.paragraphs += 1;
                 OpenPlace::Paragraph
@@ -224,9 +220,9 @@ impl<'a, 's, 't> OdtReader<'a, 's, 't> {
                         "tab" => self.story.push_paragraph_text("\t"),
                         "line-break" => self.story.push_paragraph_text("\n"),
                         "s" => {
-                            let count = element.find_attribute("c").and_then(|count| count.parse().ok());
+                            let count = element.find_number("c").unwrap_or(1_usize);
                             self.story
-                                .push_paragraph_text(&" ".repeat(count.unwrap_or(1).min(REPEATS_MAX)));
+                                .push_paragraph_text(&" ".repeat(count.min(REPEATS_MAX)));
                         }
                         _ => {}
                     }

@@ -1,7 +1,7 @@
 //! Opens the archives in which office documents lie. Each part is unpacked at most once, and all of them together within the limit.
 
 use crate::plain::decode_part_xml;
-use crate::xml::{Mark, XmlReader};
+use crate::xml::XmlReader;
 use crate::{DocumentError, TextLimits};
 use std::collections::HashMap;
 use std::io::{Cursor, Read};
@@ -81,8 +81,7 @@ impl<'a> Package<'a> {
             return Ok(HashMap::new());
         };
         let (mut reader, mut found) = (XmlReader::new(&xml), HashMap::new());
-        while let Some(mark) = reader.read_next_mark()? {
-            let Mark::Open(element) = mark else { continue };
+        while let Some(element) = reader.read_next_element()? {
             let is_outside = element.find_attribute("TargetMode").as_deref() == Some("External");
             if element.name() != "Relationship" || is_outside {
                 continue;

@@ -54,16 +54,8 @@ pub(crate) fn read_spreadsheet(
     let shared = package.take_related_part(&relations, "sharedStrings")?;
     let styles = package.take_related_part(&relations, "styles")?;
     let book = Book {
-        shared: shared
-            .as_deref()
-            .map(read_shared_texts)
-            .transpose()?
-            .unwrap_or_default(),
-        styles: styles
-            .as_deref()
-            .map(CellStyles::parse_styles)
-            .transpose()?
-            .unwrap_or_default(),
+        shared: read_shared_texts(&shared.unwrap_or_default())?,
+        styles: CellStyles::parse_styles(&styles.unwrap_or_default())?,
         dates,
     };
     let several = sheets.len() > 1;
@@ -95,8 +87,7 @@ pub(crate) fn read_spreadsheet(
 fn list_sheets(workbook: &str) -> Result<(Vec<ListedSheet>, DateSystem), DocumentError> {
     let mut reader = XmlReader::new(workbook);
     let (mut sheets, mut dates) = (Vec::new(), DateSystem::From1900);
-    while let Some(mark) = reader.read_next_mark()? {
-        let Mark::Open(element) = mark else { continue };
+    while let Some(element) = reader.read_next_element()? {
         match element.name() {
             "workbookPr" if element.is_attribute_set("date1904") => dates = DateSystem::From1904,
             "sheet" if sheets.len() < SHEETS_MAX => {
@@ -118,10 +109,8 @@ fn list_sheets(workbook: &str) -> Result<(Vec<ListedSheet>, DateSystem), Documen
 /// Reads the texts to which cells of all sheets refer.
 fn read_shared_texts(part: &str) -> Result<Vec<Box<str>>, DocumentError> {
     let (mut reader, mut texts) = (XmlReader::new(part), Vec::new());
-    while let Some(mark) = reader.read_next_mark()? {
-        if let Mark::Open(element) = mark
-            && element.name() == "si"
-        {
+    while let Some(element) = reader.read_next_element()? {
+        if element.name() == "si" {
             texts.push(read_rich_text(&mut reader)?.into_boxed_str());
         }
     }

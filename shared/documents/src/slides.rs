@@ -57,11 +57,8 @@ pub(crate) fn read_presentation(
 
 fn list_slides(presentation: &str) -> Result<Vec<String>, DocumentError> {
     let (mut reader, mut slides) = (XmlReader::new(presentation), Vec::new());
-    while let Some(mark) = reader.read_next_mark()? {
-        if let Mark::Open(element) = mark
-            && element.name() == "sldId"
-            && slides.len() < SLIDES_MAX
-        {
+    while let Some(element) = reader.read_next_element()? {
+        if element.name() == "sldId" && slides.len() < SLIDES_MAX {
             slides.extend(element.relation_id());
         }
     }
@@ -206,10 +203,10 @@ impl<'a, 't> ShapeReader<'a, 't> {
             "tbl" => self.story.begin_table(),
             "tc" if element.is_attribute_set("vMerge") => self.story.set_cell_span(1, CellRows::FromAbove),
             "tc" => {
-                let rows = element
-                    .find_attribute("rowSpan")
-                    .and_then(|rows| rows.parse::<usize>().ok());
-                let below = rows.unwrap_or(1).saturating_sub(1);
+                let below = element
+                    .find_number("rowSpan")
+                    .unwrap_or(1_usize)
+                    .saturating_sub(1);
                 self.story.set_cell_span(1, CellRows::Below(below));
             }
             "t" => self.is_text = true,

@@ -31,10 +31,8 @@ pub(crate) fn read_word_document(
     let document = package.find_document("word/document.xml")?;
     let body = package.take_needed_part(&document)?;
     let relations = package.take_relations(&document)?;
-    let styles = match package.take_related_part(&relations, "styles")? {
-        Some(part) => WordStyles::parse_styles(&part)?,
-        None => WordStyles::default(),
-    };
+    let styles = package.take_related_part(&relations, "styles")?;
+    let styles = WordStyles::parse_styles(&styles.unwrap_or_default())?;
     let mut notes = HashMap::new();
     for (kind, element) in [
         ("footnotes", "footnote"),
@@ -109,8 +107,7 @@ fn read_note_lines(
         "note"
     };
     let mut reader = XmlReader::new(part);
-    while let Some(mark) = reader.read_next_mark()? {
-        let Mark::Open(element) = mark else { continue };
+    while let Some(element) = reader.read_next_element()? {
         if element.name() != element_name {
             continue;
         }
@@ -347,9 +344,7 @@ impl<'a, 's, 't> WordReader<'a, 's, 't> {
         let (mut style, mut own_level, mut section) = (None, None, SectionMargins::default());
         self.read_inner_elements(|reader, element, around| match (element.name(), around) {
             ("pStyle", []) => style = element.find_attribute("val"),
-            ("outlineLvl", []) => {
-                own_level = element.find_attribute("val").and_then(|level| level.parse().ok());
-            }
+            ("outlineLvl", []) => own_level = element.find_number("val"),
             ("del" | "moveFrom", [within]) if &**within == "rPr" => reader.properties.is_end_deleted = true,
             (_, [within]) if &**within == "sectPr" => section.note(element),
             _ => {}

@@ -6,6 +6,7 @@ use quick_xml::escape::{resolve_xml_entity, unescape};
 use quick_xml::events::attributes::Attribute;
 use quick_xml::events::{BytesEnd, BytesStart, Event};
 use std::borrow::Cow;
+use std::str::FromStr;
 
 /// A piece of a document, to which the reader comes next.
 #[derive(Debug)]
@@ -40,6 +41,11 @@ impl Element<'_> {
     /// Returns the first attribute with this name, whatever its prefix.
     pub(crate) fn find_attribute(&self, name: &str) -> Option<String> {
         self.find_attribute_by(|attribute| attribute.key.local_name().into_inner() == name)
+    }
+
+    /// Returns the number that the attribute holds; `None` if it holds none.
+    pub(crate) fn find_number<N: FromStr>(&self, name: &str) -> Option<N> {
+        self.find_attribute(name)?.parse().ok()
     }
 
     /// Returns the attribute `id` with a prefix, which names a relation of the part.
@@ -114,6 +120,16 @@ impl<'a> XmlReader<'a> {
                 _ => continue,
             }));
         }
+    }
+
+    /// Returns the element that begins next, whatever stands before it; `None` at the end.
+    pub(crate) fn read_next_element(&mut self) -> Result<Option<Element<'a>>, DocumentError> {
+        while let Some(mark) = self.read_next_mark()? {
+            if let Mark::Open(element) = mark {
+                return Ok(Some(element));
+            }
+        }
+        Ok(None)
     }
 
     /// Skips the rest of the element that began last.

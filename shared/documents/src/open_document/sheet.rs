@@ -118,10 +118,7 @@ fn is_visible(element: &Element<'_>) -> bool {
 
 /// Returns the number of rows or columns that an attribute names; 1 if it is not there.
 pub(super) fn read_count(element: &Element<'_>, name: &str) -> usize {
-    let count = element
-        .find_attribute(name)
-        .and_then(|count| count.parse::<usize>().ok());
-    count.unwrap_or(1).max(1)
+    element.find_number(name).unwrap_or(1_usize).max(1)
 }
 
 /// Reads the row that began last, which has this number. Cells of the `hidden` columns are left out.

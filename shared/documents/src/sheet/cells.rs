@@ -56,12 +56,11 @@ impl<'a> RowReader<'a> {
 
     /// Returns the next row that is shown; `None` after the last one.
     pub(super) fn read_next_row(&mut self) -> Result<Option<TableRow<'a>>, DocumentError> {
-        while let Some(mark) = self.reader.read_next_mark()? {
-            let Mark::Open(element) = mark else { continue };
+        while let Some(element) = self.reader.read_next_element()? {
             match element.name() {
                 "col" if element.is_attribute_set("hidden") => self.hide_columns(&element),
                 "row" => {
-                    let number = element.find_attribute("r").and_then(|number| number.parse().ok());
+                    let number = element.find_number("r");
                     self.row = number.unwrap_or(self.row.saturating_add(1));
                     if element.is_attribute_set("hidden") {
                         self.reader.skip_element()?;
@@ -77,10 +76,10 @@ impl<'a> RowReader<'a> {
 
     fn hide_columns(&mut self, element: &Element<'_>) {
         self.hidden_ranges += 1;
-        let number = |name| element.find_attribute(name)?.parse::<usize>().ok();
-        if let Some((first, last)) = number("min").zip(number("max"))
-            && self.hidden_ranges <= RANGES_MAX
-        {
+        let range = element
+            .find_number::<usize>("min")
+            .zip(element.find_number("max"));
+        if let Some((first, last)) = range.filter(|_| self.hidden_ranges <= RANGES_MAX) {
             let columns = first.saturating_sub(1)..last.min(COLUMNS);
             self.hidden.extend(columns);
         }
@@ -125,8 +124,10 @@ impl<'a> RowReader<'a> {
     /// Reads what a cell shows.
     fn read_sheet_cell(&mut self, element: &Element<'_>) -> Result<Cow<'a, str>, DocumentError> {
         let kind = element.find_attribute("t").unwrap_or_default();
-        let style = element.find_attribute("s").and_then(|style| style.parse().ok());
-        let format = self.book.styles.find_format(style.unwrap_or(0));
+        let format = self
+            .book
+            .styles
+            .find_format(element.find_number("s").unwrap_or(0));
         let (mut value, mut inline) = (String::new(), None);
         loop {
             match self.reader.read_next_mark()? {

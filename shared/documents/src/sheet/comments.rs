@@ -5,7 +5,7 @@ use super::{CELL_MAX, read_rich_text};
 use crate::DocumentError;
 use crate::package::Package;
 use crate::text::{TextBuilder, clean_text_line};
-use crate::xml::{Mark, XmlReader};
+use crate::xml::XmlReader;
 use std::collections::HashSet;
 
 /// Reads the comments of the sheet in the part `sheet`.
@@ -23,8 +23,7 @@ pub(super) fn read_sheet_comments(
         };
         text.count_looks(part.len());
         let (mut reader, mut place) = (XmlReader::new(&part), None);
-        while let Some(mark) = reader.read_next_mark()? {
-            let Mark::Open(element) = mark else { continue };
+        while let Some(element) = reader.read_next_element()? {
             let words = match element.name() {
                 "comment" | "threadedComment" => {
                     place = element

@@ -26,7 +26,7 @@ impl CellStyles {
             match mark {
                 Mark::Open(element) => match element.name() {
                     "numFmt" => {
-                        let id = element.find_attribute("numFmtId").and_then(|id| id.parse().ok());
+                        let id = element.find_number("numFmtId");
                         if let Some((id, code)) = id.zip(element.find_attribute("formatCode")) {
                             let code: String = code.chars().take(FORMAT_MAX).collect();
                             found.formats.insert(id, CellFormat::parse(&code));
@@ -34,8 +34,7 @@ impl CellStyles {
                     }
                     "cellXfs" => is_of_cells = true,
                     "xf" if is_of_cells => {
-                        let id = element.find_attribute("numFmtId").and_then(|id| id.parse().ok());
-                        found.styles.push(id.unwrap_or(0));
+                        found.styles.push(element.find_number("numFmtId").unwrap_or(0));
                     }
                     _ => {}
                 },

@@ -63,9 +63,7 @@ impl WordStyles {
                 (Mark::Open(element), Some((_, style))) => match element.name() {
                     "name" => style.name = element.find_attribute("val").unwrap_or_default(),
                     "basedOn" => style.based_on = element.find_attribute("val"),
-                    "outlineLvl" => {
-                        style.outline = element.find_attribute("val").and_then(|level| level.parse().ok());
-                    }
+                    "outlineLvl" => style.outline = element.find_number("val"),
                     "vanish" => style.vanish = Some(element.is_property_on()),
                     _ => {}
                 },
