@@ -76,10 +76,11 @@ impl<'a> RowReader<'a> {
 
     fn hide_columns(&mut self, element: &Element<'_>) {
         self.hidden_ranges += 1;
-        let range = element
-            .find_number::<usize>("min")
-            .zip(element.find_number("max"));
-        if let Some((first, last)) = range.filter(|_| self.hidden_ranges <= RANGES_MAX) {
+        let (first, last): (Option<usize>, Option<usize>) =
+            (element.find_number("min"), element.find_number("max"));
+        if let Some((first, last)) = first.zip(last)
+            && self.hidden_ranges <= RANGES_MAX
+        {
             let columns = first.saturating_sub(1)..last.min(COLUMNS);
             self.hidden.extend(columns);
         }
@@ -124,10 +125,8 @@ impl<'a> RowReader<'a> {
     /// Reads what a cell shows.
     fn read_sheet_cell(&mut self, element: &Element<'_>) -> Result<Cow<'a, str>, DocumentError> {
         let kind = element.find_attribute("t").unwrap_or_default();
-        let format = self
-            .book
-            .styles
-            .find_format(element.find_number("s").unwrap_or(0));
+        let style = element.find_number("s").unwrap_or(0);
+        let format = self.book.styles.find_format(style);
         let (mut value, mut inline) = (String::new(), None);
         loop {
             match self.reader.read_next_mark()? {
