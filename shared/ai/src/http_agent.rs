@@ -12,10 +12,11 @@ use recado_domain::message::TokenUsage;
 use recado_domain::millis::add_millis;
 use recado_domain::secret::Secret;
 use recado_http_client::{
-    FetchError, GuardedClients, HostReach, RequestFailure, read_body_within, sign_webhook, url_origin,
+    FetchError, GuardedClients, HostReach, RequestFailure, read_body_within, read_retry_after, sign_webhook,
+    url_origin,
 };
 use recado_ports::ports::{HttpAgentRequest, LlmError, LlmReply, Secrets, System};
-use reqwest::header::{CONTENT_TYPE, RETRY_AFTER};
+use reqwest::header::CONTENT_TYPE;
 use reqwest::{Method, Response};
 use std::time::Duration;
 
@@ -171,7 +172,7 @@ impl<S: Secrets, A: System> HttpAgents<S, A> {
                 &format!("the signature was refused, with the status {status}"),
             )))),
             408 | 425 | 429 | 500..=599 => {
-                let wait = read_retry_after(&answer);
+                let wait = read_retry_after(answer.headers()).map(Duration::from_secs);
                 Err(Failure::MayPass(
                     format!("it answers with the status {status}"),
                     wait,
@@ -207,12 +208,6 @@ fn read_answer(answered: Answered, request: &HttpAgentRequest<'_>) -> Result<Opt
         usage: TokenUsage::default(),
         model: HTTP_AGENT_MODEL.to_owned(),
     }))
-}
-
-/// Returns the wait in seconds that an answer asks for.
-fn read_retry_after(answer: &Response) -> Option<Duration> {
-    let text = answer.headers().get(RETRY_AFTER)?.to_str().ok()?;
-    text.trim().parse().ok().map(Duration::from_secs)
 }
 
 /// Names the endpoint by its origin: a path may hold a secret.

@@ -1,8 +1,7 @@
 //! Requests to servers with the interface of `OpenAI`. Bodies of answers are never logged: they repeat what was sent.
 
 use recado_domain::secret::Secret;
-use recado_http_client::{RequestFailure, url_origin};
-use reqwest::header::RETRY_AFTER;
+use recado_http_client::{RequestFailure, read_retry_after, url_origin};
 use reqwest::{RequestBuilder, Response, Url};
 use std::time::Duration;
 
@@ -84,7 +83,9 @@ pub(crate) async fn exchange_with_server(
         .map_err(|error| ServerFailure::from_error(url, &error))?;
     if !answer.status().is_success() {
         let status = answer.status().as_u16();
-        return Err(ServerFailure::from_status(status, parse_retry_after(&answer)));
+        let after = read_retry_after(answer.headers());
+        let after = after.map(|seconds| Duration::from_secs(seconds).min(RETRY_AFTER_MAX));
+        return Err(ServerFailure::from_status(status, after));
     }
     let mut body = Vec::new();
     while let Some(chunk) = answer
@@ -98,11 +99,4 @@ pub(crate) async fn exchange_with_server(
         body.extend_from_slice(&chunk);
     }
     Ok(body)
-}
-
-/// Reads `retry-after` in seconds.
-fn parse_retry_after(answer: &Response) -> Option<Duration> {
-    let header = answer.headers().get(RETRY_AFTER)?;
-    let seconds: u64 = header.to_str().ok()?.trim().parse().ok()?;
-    Some(Duration::from_secs(seconds).min(RETRY_AFTER_MAX))
 }

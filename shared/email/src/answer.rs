@@ -1,8 +1,7 @@
 //! Answers of carriers over HTTP: the parts that all of them have.
 
-use recado_http_client::{RequestFailure, read_body_within};
+use recado_http_client::{RequestFailure, read_body_within, read_retry_after};
 use recado_ports::ports::EmailError;
-use reqwest::header::RETRY_AFTER;
 use reqwest::{RequestBuilder, StatusCode};
 use serde_json::Value;
 use std::time::Duration;
@@ -34,10 +33,8 @@ pub(crate) async fn make_request_once(
         .await
         .map_err(|error| classify_failure(&error))?;
     let status = answer.status();
-    let retry_after = answer.headers().get(RETRY_AFTER);
-    let retry_after = retry_after
-        .and_then(|value| value.to_str().ok()?.trim().parse().ok())
-        .map(|seconds| Duration::from_secs(seconds).min(PAUSE_MAX));
+    let retry_after =
+        read_retry_after(answer.headers()).map(|seconds| Duration::from_secs(seconds).min(PAUSE_MAX));
     let body = match read_body_within(answer, ANSWER_MAX).await {
         Ok(bytes) => serde_json::from_slice(&bytes).unwrap_or(Value::Null),
         // The status is an answer by itself, unless the id in the body is wanted.

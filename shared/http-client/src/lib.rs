@@ -14,6 +14,7 @@ pub use guarded::{
 pub use standard_webhook::{NoSigningSecret, sign_webhook, sign_with_secrets};
 
 use reqwest::dns::Resolve;
+use reqwest::header::{HeaderMap, RETRY_AFTER};
 use reqwest::redirect::Policy;
 use resolver::{GuardedResolver, PublicResolver};
 use rustls::crypto::ring;
@@ -99,6 +100,11 @@ fn prepare_client(resolver: impl Resolve + 'static) -> Result<reqwest::ClientBui
         .tcp_nodelay(true)
         .user_agent(concat!("recado/", env!("CARGO_PKG_VERSION")));
     Ok(client)
+}
+
+/// Returns the seconds that an answer asks to wait. The header's other form, a date, is not read.
+pub fn read_retry_after(headers: &HeaderMap) -> Option<u64> {
+    headers.get(RETRY_AFTER)?.to_str().ok()?.trim().parse().ok()
 }
 
 #[cfg(test)]

@@ -10,7 +10,6 @@ use recado_cli::CommandEnvironment;
 use recado_cli::confirm::confirm_action;
 use recado_cli::installation::{InstallationArguments, InstallationClient};
 use recado_domain::config::{Agent, ConfigDocument};
-use recado_domain::decision::OfferedDecisions;
 use recado_domain::message::TokenUsage;
 use recado_embedded::EmbeddedSystem;
 use recado_http_client::build_http_client;
@@ -160,17 +159,10 @@ async fn request_text(
         model: agent.model.clone(),
         key: agent.model_key.clone(),
         system: system.to_owned(),
-        instructions: Vec::new(),
-        present: None,
-        knowledge: None,
-        tools: Vec::new(),
-        exchanges: Vec::new(),
-        must_reply: false,
-        decisions: OfferedDecisions::default(),
         turns: vec![ChatTurn::from_text(Speaker::User, text)],
         max_tokens,
         within: MODEL_TIME,
-        simulated: false,
+        ..LlmRequest::default()
     };
     Ok(model.generate_reply(&request).await?)
 }

@@ -2,7 +2,6 @@
 
 use super::{Claude, time_left};
 use recado_domain::Timestamp;
-use recado_domain::decision::OfferedDecisions;
 use recado_domain::ids::Ordinal;
 use recado_domain::millis::add_millis;
 use recado_domain::model_files::{FileOmission, ProviderFileLimits};
@@ -112,18 +111,10 @@ impl<S: Secrets, A: System> FileSearch<'_, S, A> {
         let request = LlmRequest {
             model: self.request.model.clone(),
             key: self.request.key.clone(),
-            system: String::new(),
-            instructions: Vec::new(),
-            present: None,
-            knowledge: None,
-            decisions: OfferedDecisions::default(),
-            tools: Vec::new(),
-            exchanges: Vec::new(),
-            must_reply: false,
             turns: vec![question],
             max_tokens: ANSWER_TOKENS_MAX,
             within: left,
-            simulated: false,
+            ..LlmRequest::default()
         };
         let at_most = left.min(self.client.settings.attempt_timeout);
         let asked = self.client.attempt_request(&request, self.key.as_ref(), at_most);

@@ -101,20 +101,12 @@ pub(crate) fn said(speaker: Speaker, text: &str) -> ChatTurn {
 
 pub(crate) fn request() -> LlmRequest {
     LlmRequest {
-        instructions: Vec::new(),
-        present: None,
-        knowledge: None,
-        tools: Vec::new(),
-        exchanges: Vec::new(),
-        must_reply: false,
-        decisions: OfferedDecisions::default(),
         model: "claude-sonnet-4-5".to_owned(),
-        key: None,
         system: "You are Ana.".to_owned(),
         turns: vec![said(Speaker::User, "good morning")],
         max_tokens: 300,
         within: Duration::from_mins(1),
-        simulated: false,
+        ..LlmRequest::default()
     }
 }
 

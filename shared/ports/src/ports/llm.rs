@@ -67,7 +67,7 @@ impl fmt::Debug for ChatFile {
 }
 
 /// A request to a language model.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LlmRequest {
     /// Name of the model, with its provider unless that is Anthropic: `openai::gpt-4.1`.
     pub model: String,

@@ -2,8 +2,8 @@
 
 use crate::wire::error_class::ErrorClass;
 use crate::wire::json::parse_pruned_json;
+use recado_http_client::read_retry_after;
 use recado_ports::ports::SendOutcome;
-use reqwest::header::RETRY_AFTER;
 use reqwest::{RequestBuilder, Url};
 use serde_json::Value;
 use std::time::Duration;
@@ -101,10 +101,7 @@ pub(crate) async fn receive_response(
 ) -> Result<RawResponse, HttpExchange> {
     let response = request.timeout(timeout).send().await;
     let mut response = response.map_err(|error| classify_failure(&error))?;
-    let seconds = response
-        .headers()
-        .get(RETRY_AFTER)
-        .and_then(|value| value.to_str().ok()?.trim().parse().ok());
+    let seconds = read_retry_after(response.headers());
     let announced = response.content_length().unwrap_or(0);
     let mut body = Vec::with_capacity(usize::try_from(announced).unwrap_or(usize::MAX).min(bytes_max));
     while let Some(chunk) = response.chunk().await.map_err(|error| classify_failure(&error))? {

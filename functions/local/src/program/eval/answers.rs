@@ -2,7 +2,6 @@
 
 use anyhow::{Context, Result};
 use futures::stream::{self, StreamExt, TryStreamExt};
-use recado_domain::decision::OfferedDecisions;
 use recado_domain::message::SIMULATED_MODEL;
 use recado_knowledge::evaluation::{PromptedQuestion, QuestionKind};
 use recado_pipeline::ports::{ChatTurn, Llm, LlmRequest, Speaker};
@@ -103,19 +102,13 @@ pub(super) async fn count_unknowing_answers(
 async fn ask_for_answer(model: &dyn Llm, name: &str, question: &PromptedQuestion) -> Result<bool> {
     let request = LlmRequest {
         model: name.to_owned(),
-        key: None,
         system: SYSTEM.to_owned(),
-        instructions: Vec::new(),
-        present: None,
         knowledge: question.knowledge.clone(),
-        tools: Vec::new(),
-        exchanges: Vec::new(),
-        must_reply: false,
-        decisions: OfferedDecisions::default(),
         turns: vec![ChatTurn::from_text(Speaker::User, question.text.as_str())],
         max_tokens: TOKENS_MAX,
         within: ANSWER_TIME,
         simulated: name == SIMULATED_MODEL,
+        ..LlmRequest::default()
     };
     let reply = model.generate_reply(&request).await;
     let reply = reply.with_context(|| format!("the model {name} does not answer"))?;
