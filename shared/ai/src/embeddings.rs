@@ -163,23 +163,15 @@ impl<S: Secrets, A: System> EmbeddingClient<S, A> {
     }
 
     async fn request_batch(&self, url: &Url, texts: &[String]) -> Result<Vec<Vec<f32>>, EmbeddingError> {
-        let key = self.secrets.resolve_secret(&self.settings.key).await;
-        let key = key.map_err(|error| ServerFailure::unread_key(&error))?;
         let question = EmbeddingQuestion {
             model: &self.settings.model,
             input: texts,
             encoding_format: "float",
         };
         let request = self.http.post(url.clone()).json(&question);
-        match exchange_with_server(url, request, key.as_ref(), ANSWER_BYTES_MAX).await {
-            Ok(body) => parse_vectors(&body, texts.len()),
-            Err(failure) => {
-                if matches!(failure, ServerFailure::Credentials(_)) {
-                    self.secrets.forget_secret(&self.settings.key).await;
-                }
-                Err(failure.into())
-            }
-        }
+        let key = &self.settings.key;
+        let body = exchange_with_server(url, request, &self.secrets, key, ANSWER_BYTES_MAX).await?;
+        parse_vectors(&body, texts.len())
     }
 }
 

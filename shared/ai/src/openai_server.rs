@@ -1,8 +1,9 @@
 //! Requests to servers with the interface of `OpenAI`. Bodies of answers are never logged: they repeat what was sent.
 
-use recado_domain::secret::Secret;
+use recado_domain::config::CredentialRef;
 use recado_http_client::{RequestFailure, read_retry_after, url_origin};
-use reqwest::{RequestBuilder, Response, Url};
+use recado_ports::ports::{PortError, Secrets};
+use reqwest::{RequestBuilder, Url};
 use std::time::Duration;
 
 /// Longest wait that is read from `retry-after`.
@@ -33,11 +34,6 @@ impl ServerFailure {
         }
     }
 
-    /// Returns the failure of a key that could not be read.
-    pub(crate) fn unread_key(error: &recado_ports::ports::PortError) -> Self {
-        Self::unavailable(format!("the key could not be read: {error}"))
-    }
-
     /// Describes a request without an answer, with the server: its URL may be wrong.
     fn from_error(url: &Url, error: &reqwest::Error) -> Self {
         let why = RequestFailure::from_error(error);
@@ -66,17 +62,32 @@ pub(crate) fn build_server_url(base: &str, part: &str) -> Option<Url> {
     fine.then_some(url)
 }
 
-/// Sends a request to `url` and reads the body of its answer, up to `bytes_max`. A server without a key is asked without one.
+/// Sends a request to `url` and reads the body of its answer, up to `bytes_max`. A server without a key is asked without one. A
+/// key that is refused is read again the next time.
 pub(crate) async fn exchange_with_server(
     url: &Url,
     request: RequestBuilder,
-    key: Option<&Secret>,
+    secrets: &impl Secrets,
+    key: &CredentialRef,
     bytes_max: usize,
 ) -> Result<Vec<u8>, ServerFailure> {
-    let request = match key {
+    let unread = |error: PortError| ServerFailure::unavailable(format!("the key could not be read: {error}"));
+    let request = match secrets.resolve_secret(key).await.map_err(unread)? {
         Some(key) => request.bearer_auth(key.expose_secret()),
         None => request,
     };
+    let answered = receive_body(url, request, bytes_max).await;
+    if matches!(answered, Err(ServerFailure::Credentials(_))) {
+        secrets.forget_secret(key).await;
+    }
+    answered
+}
+
+async fn receive_body(
+    url: &Url,
+    request: RequestBuilder,
+    bytes_max: usize,
+) -> Result<Vec<u8>, ServerFailure> {
     let mut answer = request
         .send()
         .await

@@ -169,19 +169,10 @@ impl<S: Secrets, A: System> TranscriptionClient<S, A> {
         url: Url,
         recording: Recording,
     ) -> Result<Transcript, TranscriptionError> {
-        let key = self.secrets.resolve_secret(&self.settings.key).await;
-        let key = key.map_err(|error| ServerFailure::unread_key(&error))?;
         let form = self.build_request_form(recording)?;
         let request = self.http.post(url.clone()).multipart(form);
-        let body = match exchange_with_server(&url, request, key.as_ref(), ANSWER_BYTES_MAX).await {
-            Ok(body) => body,
-            Err(failure) => {
-                if matches!(failure, ServerFailure::Credentials(_)) {
-                    self.secrets.forget_secret(&self.settings.key).await;
-                }
-                return Err(failure.into());
-            }
-        };
+        let key = &self.settings.key;
+        let body = exchange_with_server(&url, request, &self.secrets, key, ANSWER_BYTES_MAX).await?;
         serde_json::from_slice::<TranscriptionAnswer>(&body)
             .map(|answer| Transcript {
                 text: answer.text.trim().to_owned(),
