@@ -135,13 +135,8 @@ impl<S: Secrets, A: System> HttpAgents<S, A> {
         left: Duration,
     ) -> Result<Answered, Failure> {
         let refused = |why: String| Failure::Final(LlmError::Refused(name_server(asked, &why)));
-        let reach = if asked.private_hosts {
-            HostReach::Private
-        } else if asked.agent.url.starts_with("https://") {
-            HostReach::Public
-        } else {
-            return Err(refused("its address is not https".to_owned()));
-        };
+        let reach = HostReach::for_encrypted(&asked.agent.url, asked.private_hosts)
+            .ok_or_else(|| refused("its address is not https".to_owned()))?;
         let client = self.clients.client_for(reach);
         let client = client.map_err(|error| refused(error.to_string()))?;
         let request = client.build_request(Method::POST, &asked.agent.url);

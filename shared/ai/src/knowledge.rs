@@ -65,11 +65,7 @@ pub(crate) async fn fetch_document(
     bytes_max: u64,
     within: Duration,
 ) -> Result<FetchedDocument, PageFailure> {
-    let reach = if private_hosts {
-        HostReach::Private
-    } else {
-        HostReach::Public
-    };
+    let reach = HostReach::from_permission(private_hosts);
     let limits = FetchLimits {
         time: within,
         bytes: bytes_max,

@@ -23,6 +23,22 @@ pub enum HostReach {
     Private,
 }
 
+impl HostReach {
+    /// Returns the hosts that may be asked where private ones are allowed or not.
+    pub fn from_permission(private_hosts: bool) -> Self {
+        if private_hosts {
+            Self::Private
+        } else {
+            Self::Public
+        }
+    }
+
+    /// Returns the same for a request with words or keys in it. `None`: its URL is not https, which only private hosts may be.
+    pub fn for_encrypted(url: &str, private_hosts: bool) -> Option<Self> {
+        (private_hosts || url.starts_with("https://")).then(|| Self::from_permission(private_hosts))
+    }
+}
+
 /// The reason why a URL is not asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum UrlRefusal {

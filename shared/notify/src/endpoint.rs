@@ -53,11 +53,8 @@ impl EndpointPoster {
 
     /// Posts the event once, and returns the answer whatever its status is.
     async fn request_answer(&self, post: &EndpointPost<'_>) -> Result<Response, PostError> {
-        let reach = match (post.private_hosts, post.endpoint.url.starts_with("https://")) {
-            (true, _) => HostReach::Private,
-            (false, true) => HostReach::Public,
-            (false, false) => return Err(failed(&"its address is not https")),
-        };
+        let reach = HostReach::for_encrypted(&post.endpoint.url, post.private_hosts)
+            .ok_or_else(|| failed(&"its address is not https"))?;
         let of = (post.tenant, &post.endpoint.id);
         let derive = |master| {
             let salts = post.salts.iter();

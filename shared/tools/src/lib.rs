@@ -77,14 +77,8 @@ impl<S: Secrets> HttpTools<S> {
         (limits, effect): (ToolLimits, Option<&EffectId>),
     ) -> Result<RequestBuilder, ToolFailure> {
         let failed = |why: &str| ToolFailure::Failed(why.to_owned());
-        if !limits.private_hosts && !asked.url.starts_with("https://") {
-            return Err(failed("its address is not https"));
-        }
-        let reach = if limits.private_hosts {
-            HostReach::Private
-        } else {
-            HostReach::Public
-        };
+        let reach = HostReach::for_encrypted(&asked.url, limits.private_hosts)
+            .ok_or_else(|| failed("its address is not https"))?;
         let client = self.clients.client_for(reach);
         let client = client.map_err(|error| failed(&error.to_string()))?;
         let request = client.build_request(to_method(asked.method), &asked.url);

@@ -133,14 +133,8 @@ impl McpServers {
         server: &McpServer,
         limits: ToolLimits,
     ) -> Result<Arc<McpSession>, McpFailure> {
-        if !limits.private_hosts && !server.url.starts_with("https://") {
-            return Err(McpFailure::NothingLeft("its address is not https".to_owned()));
-        }
-        let reach = if limits.private_hosts {
-            HostReach::Private
-        } else {
-            HostReach::Public
-        };
+        let reach = HostReach::for_encrypted(&server.url, limits.private_hosts)
+            .ok_or_else(|| McpFailure::NothingLeft("its address is not https".to_owned()))?;
         let place = self.shelf.find_place(&ServerKey::new(tool, server));
         let mut kept = place.lock().await;
         if let Some(session) = kept.as_ref().filter(|session| session.is_usable(reach)) {

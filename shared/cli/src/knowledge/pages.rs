@@ -32,12 +32,7 @@ pub(super) fn list_page_urls(text: &str) -> Vec<String> {
 
 /// Builds the client for pages: of public hosts alone, unless private ones are allowed.
 pub(super) fn build_page_client(allow_private: bool) -> Result<GuardedClient> {
-    let reach = if allow_private {
-        HostReach::Private
-    } else {
-        HostReach::Public
-    };
-    Ok(GuardedClient::new(reach)?)
+    Ok(GuardedClient::new(HostReach::from_permission(allow_private))?)
 }
 
 /// Fetches a page, with the type that its server names.
