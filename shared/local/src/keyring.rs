@@ -23,6 +23,13 @@ use std::sync::Arc;
 #[derive(Debug, Clone, Copy)]
 pub struct EnvironmentSecrets;
 
+impl EnvironmentSecrets {
+    /// Returns `true` if the credential is in this environment.
+    pub fn has_credential(reference: &CredentialRef) -> bool {
+        matches!(reference, CredentialRef::Env(name) if read_secret_variable(name).is_some())
+    }
+}
+
 impl Secrets for EnvironmentSecrets {
     async fn resolve_secret(&self, reference: &CredentialRef) -> PortResult<Option<Secret>> {
         match reference {

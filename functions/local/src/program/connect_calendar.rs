@@ -4,13 +4,12 @@ use anyhow::{Context, Result, bail};
 use clap::Args;
 use recado_cli::CommandEnvironment;
 use recado_cli::installation::{InstallationArguments, InstalledConfiguration};
-use recado_domain::config::{Calendar, CredentialRef, GoogleCalendarAccess};
+use recado_domain::config::{Calendar, GoogleCalendarAccess};
 use recado_embedded::EmbeddedSystem;
 use recado_google_calendar::{CalendarAccess, CalendarError, CalendarTarget, GoogleCalendar, NextSlots};
 use recado_http_client::build_http_client;
 use recado_local::environment::LocalEnvironment;
 use recado_local::keyring::EnvironmentSecrets;
-use recado_machine::secret_variable::read_secret_variable;
 use recado_onboarding::CheckResult;
 use recado_pipeline::ports::System;
 use serde_json::json;
@@ -84,7 +83,10 @@ pub(crate) async fn check_calendars(
     let mut findings = Vec::new();
     for calendar in &configured.document.calendars {
         let name = calendar.id.as_str();
-        if !has_calendar_key_here(calendar) {
+        let is_here = calendar
+            .credential()
+            .is_some_and(EnvironmentSecrets::has_credential);
+        if !is_here {
             let found = "not asked: its credential is not in this environment";
             findings.push(
                 CheckResult::check_noted(name, "calendar", found).with_fix("run this where the key is"),
@@ -107,13 +109,6 @@ pub(crate) async fn check_calendars(
         });
     }
     Ok(findings)
-}
-
-fn has_calendar_key_here(calendar: &Calendar) -> bool {
-    match calendar.credential() {
-        Some(CredentialRef::Env(name)) => read_secret_variable(name).is_some(),
-        _ => false,
-    }
 }
 
 fn build_calendar_client(environment: &LocalEnvironment) -> Result<LocalCalendars> {

@@ -2,12 +2,11 @@
 
 use anyhow::Result;
 use recado_cli::installation::InstalledConfiguration;
-use recado_domain::config::{CredentialRef, EmailSender};
+use recado_domain::config::EmailSender;
 use recado_email::EmailClients;
 use recado_http_client::build_http_client;
 use recado_local::environment::LocalEnvironment;
 use recado_local::keyring::EnvironmentSecrets;
-use recado_machine::secret_variable::read_secret_variable;
 use recado_onboarding::CheckResult;
 use recado_pipeline::ports::{EmailError, EmailSenders};
 
@@ -37,7 +36,9 @@ async fn check_email_sender(
     sender: &EmailSender,
 ) -> CheckResult {
     const CHECK: &str = "e-mail";
-    if !has_credential_here(sender) {
+    // A sender without one of its own needs none here.
+    let credential = sender.credential.as_ref();
+    if credential.is_some_and(|credential| !EnvironmentSecrets::has_credential(credential)) {
         let found = "not asked: its credential is not in this environment";
         return CheckResult::check_noted(name, CHECK, found).with_fix("run this where the credential is");
     }
@@ -51,14 +52,5 @@ async fn check_email_sender(
             };
             CheckResult::check_failed(name, CHECK, error.to_string()).with_fix(fix)
         }
-    }
-}
-
-/// Returns `false` if the sender names a credential that is not a variable of this environment.
-fn has_credential_here(sender: &EmailSender) -> bool {
-    match &sender.credential {
-        None => true,
-        Some(CredentialRef::Env(name)) => read_secret_variable(name).is_some(),
-        Some(CredentialRef::Ssm(_)) => false,
     }
 }
