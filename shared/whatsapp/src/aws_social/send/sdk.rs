@@ -175,26 +175,17 @@ fn classify_sdk_error<E: ProvideErrorMetadata + Error + 'static>(
 /// Returns `true` if the error was caused by missing AWS credentials. The SDK has no error kind for this, so the texts
 /// of the causes are searched.
 fn lacks_credentials(error: &(dyn Error + 'static)) -> bool {
-    let mut cause = Some(error);
-    while let Some(error) = cause {
-        if error.to_string().to_lowercase().contains("credential") {
-            return true;
-        }
-        cause = error.source();
-    }
-    false
+    list_causes(error).any(|cause| cause.to_string().to_lowercase().contains("credential"))
 }
 
 /// Returns `true` if no connection was made. The HTTP client reports this in one of the causes, by its error kind.
 fn never_connected(error: &(dyn Error + 'static)) -> bool {
-    let mut cause = Some(error);
-    while let Some(error) = cause {
-        if error.to_string() == "client error (Connect)" {
-            return true;
-        }
-        cause = error.source();
-    }
-    false
+    list_causes(error).any(|cause| cause.to_string() == "client error (Connect)")
+}
+
+/// Lists the error and its causes.
+fn list_causes(error: &(dyn Error + 'static)) -> impl Iterator<Item = &(dyn Error + 'static)> {
+    std::iter::successors(Some(error), |&cause| cause.source())
 }
 
 #[cfg(test)]
