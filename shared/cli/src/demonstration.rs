@@ -14,9 +14,8 @@ use recado_domain::secret::Secret;
 use recado_machine::address_file;
 use recado_machine::output;
 use recado_machine::style::{Paint, paint_text};
-use recado_onboarding::{
-    SampleMessage, WebhookCredentials, authenticate, example_webhook, example_webhook_in_shell,
-};
+use recado_onboarding::{WebhookCredentials, authenticate, example_webhook, example_webhook_in_shell};
+use recado_whatsapp::SimulatedInbound;
 use reqwest::Method;
 use serde_json::{Value, json};
 use std::net::SocketAddr;
@@ -46,7 +45,7 @@ pub(crate) fn format_curl_line<'i>(
     proofs: &WebhookCredentials,
     mut instances: impl Iterator<Item = &'i Instance>,
 ) -> Option<String> {
-    let sample = SampleMessage {
+    let sample = SimulatedInbound {
         phone: "5511900000002",
         name: "Maria",
         text: "Qual o horario de funcionamento?",

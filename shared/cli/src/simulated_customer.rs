@@ -6,9 +6,8 @@ use anyhow::{Context, Result, bail};
 use jiff::Timestamp;
 use recado_domain::config::Instance;
 use recado_machine::secret_variable::read_secret_variable;
-use recado_onboarding::{
-    AuthenticatedWebhook, SampleMessage, WebhookCredentials, authenticate, example_webhook,
-};
+use recado_onboarding::{AuthenticatedWebhook, WebhookCredentials, authenticate, example_webhook};
+use recado_whatsapp::SimulatedInbound;
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 
@@ -200,8 +199,8 @@ async fn read_instance_health(there: &InstallationClient) -> Result<Vec<Value>> 
     Ok(list_items(&body, "instances").to_vec())
 }
 
-fn build_sample<'a>(phone: &'a str, name: &'a str, text: &'a str, id: &'a str) -> SampleMessage<'a> {
-    SampleMessage {
+fn build_sample<'a>(phone: &'a str, name: &'a str, text: &'a str, id: &'a str) -> SimulatedInbound<'a> {
+    SimulatedInbound {
         phone,
         name,
         text,

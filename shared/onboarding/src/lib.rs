@@ -29,13 +29,13 @@ pub use evolution::PairingAnswer;
 pub use instance_webhook::InstanceWebhook;
 pub use number_question::NumberQuestion;
 pub use setup_desk::SetupDesk;
-pub use sign::{AuthenticateError, AuthenticatedWebhook, SampleMessage, WebhookCredentials};
+pub use sign::{AuthenticateError, AuthenticatedWebhook, WebhookCredentials};
 pub use target::OnboardingTarget;
 
 use recado_domain::config::Instance;
 use recado_domain::provider::Provider;
 use recado_domain::secret::Secret;
-use recado_whatsapp::required_keys;
+use recado_whatsapp::{SimulatedInbound, required_keys};
 use serde_json::Value;
 use setup_state::SetupRequirements;
 
@@ -173,7 +173,7 @@ pub fn recognize_provider(body: &Value) -> Option<Provider> {
 
 /// Builds a webhook with a text from a contact to `instance`. `None` if the provider's webhooks can only be proven with
 /// a key of the provider's.
-pub fn example_webhook(instance: &Instance, sample: &SampleMessage<'_>) -> Option<Value> {
+pub fn example_webhook(instance: &Instance, sample: &SimulatedInbound<'_>) -> Option<Value> {
     match instance.provider {
         Provider::Evolution => evolution::example_webhook(instance, sample),
         Provider::Meta | Provider::Dialog360 | Provider::AwsSocial => None,
@@ -182,7 +182,7 @@ pub fn example_webhook(instance: &Instance, sample: &SampleMessage<'_>) -> Optio
 
 /// Builds the same webhook for use between a shell's single quotes. The shell fills in a new id and the current time on
 /// each run.
-pub fn example_webhook_in_shell(instance: &Instance, sample: &SampleMessage<'_>) -> Option<String> {
+pub fn example_webhook_in_shell(instance: &Instance, sample: &SimulatedInbound<'_>) -> Option<String> {
     match instance.provider {
         Provider::Evolution => evolution::example_webhook_in_shell(instance, sample),
         Provider::Meta | Provider::Dialog360 | Provider::AwsSocial => None,

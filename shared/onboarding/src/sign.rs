@@ -1,6 +1,5 @@
 //! Authenticates recorded webhooks as a provider would: recordings contain no proofs, so these are made again.
 
-use jiff::Timestamp;
 use recado_domain::config::Instance;
 use recado_domain::provider::Provider;
 use recado_domain::secret::Secret;
@@ -126,19 +125,4 @@ pub enum AuthenticateError {
     /// The provider posts no webhooks.
     #[error("{0}")]
     NotPosted(&'static str),
-}
-
-/// A text message from a contact, as a sample for a webhook.
-#[derive(Debug, Clone, Copy)]
-pub struct SampleMessage<'a> {
-    /// Phone number of the contact, in digits with the country code.
-    pub phone: &'a str,
-    /// Profile name of the contact.
-    pub name: &'a str,
-    /// Text of the message.
-    pub text: &'a str,
-    /// Id of the message.
-    pub id: &'a str,
-    /// Time of the message.
-    pub at: Timestamp,
 }

@@ -156,7 +156,7 @@ fn a_body_is_recognised_by_its_shape() {
 fn an_example_is_a_webhook_with_one_message_also_when_a_shell_has_filled_it_in() {
     let own = instance(&json!({"provider": "evolution"}));
     let at = Timestamp::from_second(1_760_000_000).unwrap();
-    let sample = SampleMessage {
+    let sample = SimulatedInbound {
         phone: "5511900000002",
         name: "Maria",
         text: "Oi",

@@ -1,6 +1,6 @@
 //! Builds authenticated webhooks as Evolution would post them.
 
-use crate::sign::{AuthenticateError, AuthenticatedWebhook, SampleMessage, WebhookCredentials};
+use crate::sign::{AuthenticateError, AuthenticatedWebhook, WebhookCredentials};
 use recado_domain::config::Instance;
 use recado_domain::provider::Provider;
 use recado_whatsapp::{SimulatedInbound, write_simulated_webhook};
@@ -34,21 +34,14 @@ pub(crate) fn authenticate(
 }
 
 /// Returns a webhook body with a text message from a contact; `None` if the instance has no name in Evolution.
-pub(crate) fn example_webhook(instance: &Instance, sample: &SampleMessage<'_>) -> Option<Value> {
-    let message = SimulatedInbound {
-        phone: sample.phone,
-        name: sample.name,
-        text: sample.text,
-        id: sample.id,
-        at: sample.at,
-    };
-    write_simulated_webhook(Provider::Evolution, &instance.resolve_external_id()?, &message)
+pub(crate) fn example_webhook(instance: &Instance, sample: &SimulatedInbound<'_>) -> Option<Value> {
+    write_simulated_webhook(Provider::Evolution, &instance.resolve_external_id()?, sample)
 }
 
 /// Returns the same body for use between a shell's single quotes; the shell fills in the id and the time. `None` if the
 /// instance has no name in Evolution.
-pub(crate) fn example_webhook_in_shell(instance: &Instance, sample: &SampleMessage<'_>) -> Option<String> {
-    let SampleMessage {
+pub(crate) fn example_webhook_in_shell(instance: &Instance, sample: &SimulatedInbound<'_>) -> Option<String> {
+    let SimulatedInbound {
         phone, name, text, ..
     } = sample;
     let external = instance.resolve_external_id()?;

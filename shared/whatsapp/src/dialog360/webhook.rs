@@ -5,7 +5,7 @@ use super::{
     AddressedNumbers, Dialog360Credentials, Dialog360Sender, SECRET_HEADER, SIGNATURE_HEADER,
     read_addressed_numbers, split_webhook, verify_credentials,
 };
-use crate::meta::webhook::MetaWebhook;
+use crate::meta::webhook::{MetaWebhook, number_of_path};
 use crate::webhook::{
     NamedKey, ProvenSecret, ProvenWebhook, RequiredKeys, SimulatedInbound, WebhookHandler, WebhookKeys,
     WebhookRefusal, WebhookRequest, WebhookSetup, current_webhook_secret, restrict_notices,
@@ -83,8 +83,7 @@ impl WebhookHandler for Dialog360Webhook {
         now: Timestamp,
     ) -> Result<ProvenWebhook, WebhookRefusal> {
         let body = request.body;
-        let number = request.path_param("number").map(ExternalId::parse).transpose();
-        let number = number.map_err(|_| WebhookRefusal::BadRequest("the path names no number"))?;
+        let number = number_of_path(request)?;
         let said = match &number {
             Some(number) => AddressedNumbers::Numbers(BTreeSet::from([number.clone()])),
             None => read_addressed_numbers(body)?,

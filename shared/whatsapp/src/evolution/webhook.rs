@@ -166,24 +166,17 @@ impl WebhookHandler for EvolutionWebhook {
     }
 
     fn write_simulated_webhook(&self, external: &ExternalId, message: &SimulatedInbound<'_>) -> Value {
-        let SimulatedInbound {
-            phone,
-            name,
-            text,
-            id,
-            at,
-        } = message;
         json!({
             "event": "messages.upsert",
             "instance": external,
             "data": {
-                "key": {"remoteJid": format!("{phone}@s.whatsapp.net"), "fromMe": false, "id": id},
-                "pushName": name,
-                "message": {"conversation": text},
+                "key": {"remoteJid": format!("{}@s.whatsapp.net", message.phone), "fromMe": false, "id": message.id},
+                "pushName": message.name,
+                "message": {"conversation": message.text},
                 "messageType": "conversation",
-                "messageTimestamp": at.as_second(),
+                "messageTimestamp": message.at.as_second(),
             },
-            "date_time": at.to_string(),
+            "date_time": message.at.to_string(),
         })
     }
 }

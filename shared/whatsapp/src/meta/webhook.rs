@@ -124,25 +124,18 @@ impl WebhookHandler for MetaWebhook {
     }
 
     fn write_simulated_webhook(&self, external: &ExternalId, message: &SimulatedInbound<'_>) -> Value {
-        let SimulatedInbound {
-            phone,
-            name,
-            text,
-            id,
-            at,
-        } = message;
         json!({
             "object": "whatsapp_business_account",
             "entry": [{"changes": [{"field": "messages", "value": {
                 "messaging_product": "whatsapp",
                 "metadata": {"phone_number_id": external},
-                "contacts": [{"wa_id": phone, "profile": {"name": name}}],
+                "contacts": [{"wa_id": message.phone, "profile": {"name": message.name}}],
                 "messages": [{
-                    "from": phone,
-                    "id": id,
-                    "timestamp": at.as_second().to_string(),
+                    "from": message.phone,
+                    "id": message.id,
+                    "timestamp": message.at.as_second().to_string(),
                     "type": "text",
-                    "text": {"body": text},
+                    "text": {"body": message.text},
                 }],
             }}]}],
         })
@@ -162,7 +155,7 @@ fn receive_handshake(query: &str, keys: &WebhookKeys) -> Result<String, WebhookR
 }
 
 /// Returns the number in the path; `None` if the path has none.
-fn number_of_path(request: &WebhookRequest<'_>) -> Result<Option<ExternalId>, WebhookRefusal> {
+pub(crate) fn number_of_path(request: &WebhookRequest<'_>) -> Result<Option<ExternalId>, WebhookRefusal> {
     let number = request.path_param("number").map(ExternalId::parse).transpose();
     number.map_err(|_| WebhookRefusal::BadRequest("the path names no number"))
 }
