@@ -170,7 +170,11 @@ impl WebhookHandler for EvolutionWebhook {
             "event": "messages.upsert",
             "instance": external,
             "data": {
-                "key": {"remoteJid": format!("{}@s.whatsapp.net", message.phone), "fromMe": false, "id": message.id},
+                "key": {
+                    "remoteJid": format!("{}@s.whatsapp.net", message.phone),
+                    "fromMe": false,
+                    "id": message.id,
+                },
                 "pushName": message.name,
                 "message": {"conversation": message.text},
                 "messageType": "conversation",
