@@ -32,7 +32,7 @@ const TEXT_BYTES_MAX: usize = 32_000;
 const REQUEST_BYTES_MAX: usize = 400_000;
 
 /// Largest answer that is read: 256 vectors of 4096 dimensions, each number in 24 characters.
-const ANSWER_BYTES_MAX: usize = 256 * 4096 * 24;
+const ANSWER_BYTES_MAX: u64 = 256 * 4096 * 24;
 
 /// Where vectors come from.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,9 +1,10 @@
 //! Requests to servers with the interface of `OpenAI`. Bodies of answers are never logged: they repeat what was sent.
 
 use recado_domain::config::CredentialRef;
-use recado_http_client::{RequestFailure, read_retry_after, url_origin};
+use recado_http_client::{FetchError, RequestFailure, read_body_within, read_retry_after, url_origin};
 use recado_ports::ports::{PortError, Secrets};
 use reqwest::{RequestBuilder, Url};
+use std::fmt::Display;
 use std::time::Duration;
 
 /// Longest wait that is read from `retry-after`.
@@ -35,8 +36,7 @@ impl ServerFailure {
     }
 
     /// Describes a request without an answer, with the server: its URL may be wrong.
-    fn from_error(url: &Url, error: &reqwest::Error) -> Self {
-        let why = RequestFailure::from_error(error);
+    fn no_answer(url: &Url, why: &dyn Display) -> Self {
         Self::unavailable(
             url_origin(url.as_str()).map_or_else(|| why.to_string(), |server| format!("{server}: {why}")),
         )
@@ -69,7 +69,7 @@ pub(crate) async fn exchange_with_server(
     request: RequestBuilder,
     secrets: &impl Secrets,
     key: &CredentialRef,
-    bytes_max: usize,
+    bytes_max: u64,
 ) -> Result<Vec<u8>, ServerFailure> {
     let unread = |error: PortError| ServerFailure::unavailable(format!("the key could not be read: {error}"));
     let request = match secrets.resolve_secret(key).await.map_err(unread)? {
@@ -83,31 +83,19 @@ pub(crate) async fn exchange_with_server(
     answered
 }
 
-async fn receive_body(
-    url: &Url,
-    request: RequestBuilder,
-    bytes_max: usize,
-) -> Result<Vec<u8>, ServerFailure> {
-    let mut answer = request
-        .send()
-        .await
-        .map_err(|error| ServerFailure::from_error(url, &error))?;
+async fn receive_body(url: &Url, request: RequestBuilder, bytes_max: u64) -> Result<Vec<u8>, ServerFailure> {
+    let answer = request.send().await;
+    let answer =
+        answer.map_err(|error| ServerFailure::no_answer(url, &RequestFailure::from_error(&error)))?;
     if !answer.status().is_success() {
         let status = answer.status().as_u16();
         let after = read_retry_after(answer.headers());
         let after = after.map(|seconds| Duration::from_secs(seconds).min(RETRY_AFTER_MAX));
         return Err(ServerFailure::from_status(status, after));
     }
-    let mut body = Vec::new();
-    while let Some(chunk) = answer
-        .chunk()
-        .await
-        .map_err(|error| ServerFailure::from_error(url, &error))?
-    {
-        if body.len() + chunk.len() > bytes_max {
-            return Err(ServerFailure::Refused("the answer is too long".to_owned()));
-        }
-        body.extend_from_slice(&chunk);
-    }
-    Ok(body)
+    let body = read_body_within(answer, bytes_max).await;
+    body.map_err(|error| match error {
+        FetchError::TooLarge(_) => ServerFailure::Refused("the answer is too long".to_owned()),
+        why => ServerFailure::no_answer(url, &why),
+    })
 }

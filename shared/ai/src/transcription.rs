@@ -27,7 +27,7 @@ pub const TRANSCRIPTION_KEY: &str = "RECADO_TRANSCRIPTION_KEY";
 const RECORDING_MAX: Duration = Duration::from_hours(24);
 
 /// Largest answer that is read.
-const ANSWER_BYTES_MAX: usize = 1024 * 1024;
+const ANSWER_BYTES_MAX: u64 = 1024 * 1024;
 
 /// The settings of transcriptions.
 #[derive(Debug, Clone, PartialEq, Eq)]

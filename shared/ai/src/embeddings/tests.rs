@@ -157,7 +157,8 @@ async fn an_answer_that_does_not_fit_the_texts_is_no_answer() {
             "{does:?}: {error}"
         );
     }
-    let long = Does::AnswersWith(200, Vec::new(), " ".repeat(ANSWER_BYTES_MAX + 1));
+    let long = " ".repeat(usize::try_from(ANSWER_BYTES_MAX + 1).unwrap());
+    let long = Does::AnswersWith(200, Vec::new(), long);
     let trial = trial(vec![long]).await;
     let error = trial.client.embed_texts(&texts(&["a"]), LONG).await.unwrap_err();
     assert_eq!(

@@ -126,7 +126,10 @@ async fn an_answer_that_does_not_come_or_cannot_be_read_may_pass() {
             "{does:?}: {error}"
         );
     }
-    let long = format!("{{\"text\":\"{}\"}}", "a".repeat(ANSWER_BYTES_MAX));
+    let long = format!(
+        "{{\"text\":\"{}\"}}",
+        "a".repeat(usize::try_from(ANSWER_BYTES_MAX).unwrap())
+    );
     let trial = trial(Does::AnswersWith(200, Vec::new(), long)).await;
     let error = trial.client.transcribe_recording(voice()).await.unwrap_err();
     assert!(matches!(error, TranscriptionError::Refused(_)), "{error}");
