@@ -50,7 +50,7 @@ pub struct Embedded {
     handled: Option<Arc<HandledMessage>>,
 }
 
-/// What the clones of a store share.
+/// The state that the clones of a store share.
 #[derive(Debug)]
 pub(crate) struct EmbeddedInner {
     access: DatabaseAccess,

@@ -35,7 +35,7 @@ pub(crate) type BytesByName = BTreeMap<String, Vec<u8>>;
 /// The store of large bodies, or that of the bytes of files.
 #[derive(Debug)]
 pub(crate) struct StoredFiles {
-    /// What is stored, as it is part of each name.
+    /// The kind of stored bytes, as it is part of each name.
     sort: &'static str,
     place: FilePlace,
 }

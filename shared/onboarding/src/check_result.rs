@@ -101,7 +101,7 @@ impl fmt::Display for CheckResult {
     }
 }
 
-/// What people can do where a provider does not answer as it should, for each kind of error.
+/// Advice to people where a provider does not answer as it should, for each kind of error.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RefusalAdvice {
     /// The key was refused.

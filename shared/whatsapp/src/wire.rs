@@ -14,8 +14,8 @@ pub(crate) mod template_lookup;
 use recado_domain::inbound::{InboundEvent, WebhookItem};
 use std::borrow::Cow;
 
-/// What a part of a webhook says. The error says why the part is ignored.
+/// The meaning of a part of a webhook, or the reason why the part is ignored.
 pub(crate) type ReadItem = Result<WebhookItem, Cow<'static, str>>;
 
-/// What the payload of an event says. The error says why the event is ignored.
+/// The meaning of an event's payload, or the reason why the event is ignored.
 pub(crate) type ReadEvent = Result<InboundEvent, Cow<'static, str>>;

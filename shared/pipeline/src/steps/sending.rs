@@ -1,4 +1,4 @@
-//! What the steps of a send job hand on: its context, and the stop of a message that does not leave now.
+//! The values that the steps of a send job hand on: its context, and the stop of a message that does not leave now.
 
 use crate::steps::verdict::Verdict;
 use jiff::{SignedDuration, Timestamp};

@@ -1,4 +1,4 @@
-//! Sends messages and read marks to numbers that take Meta's bodies, and asks the Graph API (bearer token) about its own.
+//! Sends messages and read marks to numbers that take Meta's bodies. The Graph API (bearer token) is asked about its own.
 
 use super::body::build_message_body;
 use super::errors::classify;
@@ -27,7 +27,7 @@ pub(crate) struct MetaEndpoint<'a> {
 
 /// A number at a provider that takes Meta's bodies over HTTP.
 pub(crate) trait CloudNumber: Sync {
-    /// Begins a `POST` to an action of the number, with its key; `None` if the base URL is not an HTTP URL.
+    /// Begins a `POST` to an action of the number, with its key. `None`: the base URL is not an HTTP URL.
     fn post(&self, action: &str) -> Option<RequestBuilder>;
 
     /// Classifies an answer that is not a 2xx to a send attempt of this number (from 1).

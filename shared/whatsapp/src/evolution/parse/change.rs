@@ -21,7 +21,7 @@ use serde_json::{Value, json};
 
 const PROVIDER: Provider = Provider::Evolution;
 
-/// What is said of a change that names no chat, and of one that names no message.
+/// The reasons why a change is ignored: it names no chat, or no message.
 const NO_CHAT: &str = "change without a chat";
 const NO_TARGET: &str = "change without a target";
 

@@ -18,7 +18,7 @@ use serde_json::Value;
 /// Name that Evolution gives the author of messages of the business itself (always in Portuguese).
 const OWN_AUTHOR_NAME: &str = "Você";
 
-/// What is said of a message that names no chat, and of one that says nothing.
+/// The reasons why a message is ignored: it names no chat, or says nothing.
 pub(super) const NO_CHAT: &str = "message without a chat";
 const NO_CONTENT: &str = "message without content";
 

@@ -14,7 +14,7 @@ use recado_domain::provider::Provider;
 use recado_domain::reason::Reason;
 use serde_json::Value;
 
-/// What is said of a status that names no message.
+/// The reason why a status is ignored that names no message.
 const NO_ID: &str = "status without an id";
 
 /// Builds the item for one update.

@@ -14,7 +14,7 @@ use recado_domain::inbound::{InboundEvent, InboundMessage, WebhookEvent, Webhook
 use recado_domain::provider::Provider;
 use serde_json::{Value, json};
 
-/// What is said of a message that names no sender.
+/// The reason why a message is ignored that names no sender.
 const NO_SENDER: &str = "message without a sender";
 
 /// Builds the item for one message. The payload is `{message, contact, metadata, echo}`.

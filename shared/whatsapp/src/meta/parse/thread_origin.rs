@@ -19,7 +19,7 @@ pub(super) const CAME: &str = "came";
 pub(super) const CAME_STANDBY: &str = "standby";
 pub(super) const CAME_UNKNOWN: &str = "unknown_field";
 
-/// What is said of a change of the holder that names no contact.
+/// The reason why a change of the holder is ignored that names no contact.
 pub(super) const NO_CONTACT: &str = "handover of nobody";
 
 /// Greatest number of characters of a note about a change of the holder.
