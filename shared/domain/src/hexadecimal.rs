@@ -17,7 +17,7 @@ pub(crate) fn encode_hex(bytes: &[u8]) -> String {
 }
 
 /// Returns `true` for so many lower-case hexadecimal digits.
-pub(crate) fn is_hex(text: &str, digits: usize) -> bool {
+pub(crate) fn is_hexadecimal(text: &str, digits: usize) -> bool {
     let is_digit = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
     text.len() == digits && text.bytes().all(is_digit)
 }

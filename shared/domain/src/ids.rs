@@ -1,7 +1,7 @@
 //! Identifiers. Each identifier is a type of its own with a single checked constructor. So no identifier can take the
 //! place of another, and neither JSON nor storage can bring in an identifier that the constructor would refuse.
 
-use crate::hexadecimal::{encode_hex, is_hex};
+use crate::hexadecimal::{encode_hex, is_hexadecimal};
 use crate::text_conversions::text_conversions;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -261,7 +261,7 @@ impl ThreadId {
 
     /// Parses 32 hexadecimal digits.
     pub fn parse(text: &str) -> Result<Self, IdError> {
-        if is_hex(text, 32) {
+        if is_hexadecimal(text, 32) {
             Ok(Self(text.to_owned()))
         } else {
             Err(IdError::Malformed { kind: "thread id" })

@@ -18,7 +18,7 @@ pub use text::{NOTHING_FOUND, first_block_text, fits_whole, render_knowledge, re
 pub use used::{KnowledgeGap, TurnKnowledge, UsedBlock};
 pub use vectors::{MadeVectors, OtherDimension, SnapshotVectors, VectorRows, normalize_length};
 
-use crate::hexadecimal::is_hex;
+use crate::hexadecimal::is_hexadecimal;
 use crate::ids::{AgentId, IdError, Nonce, TenantId, hash_parts};
 use crate::millis;
 use crate::text_conversions::text_conversions;
@@ -75,7 +75,10 @@ impl SourceId {
 
     /// Parses `k_` and 16 hexadecimal digits.
     pub fn parse(text: &str) -> Result<Self, IdError> {
-        if text.strip_prefix("k_").is_some_and(|digits| is_hex(digits, 16)) {
+        if text
+            .strip_prefix("k_")
+            .is_some_and(|digits| is_hexadecimal(digits, 16))
+        {
             Ok(Self(text.to_owned()))
         } else {
             Err(IdError::Malformed { kind: "source id" })

@@ -6,7 +6,7 @@
 use crate::contact::ContactAddress;
 use crate::content::Content;
 use crate::effects::RemindedAppointment;
-use crate::hexadecimal::is_hex;
+use crate::hexadecimal::is_hexadecimal;
 use crate::ids::{
     CorrelationId, GuestId, IdError, IdempotencyKey, InstanceId, MessageId, TenantId, TokenName,
 };
@@ -31,7 +31,10 @@ pub struct ScheduledId(MessageId);
 impl ScheduledId {
     /// Reads `s_` and 32 hexadecimal digits.
     pub fn parse(text: &str) -> Result<Self, IdError> {
-        if !text.strip_prefix("s_").is_some_and(|digits| is_hex(digits, 32)) {
+        if !text
+            .strip_prefix("s_")
+            .is_some_and(|digits| is_hexadecimal(digits, 32))
+        {
             return Err(IdError::Malformed {
                 kind: "scheduled message id",
             });

@@ -3,7 +3,7 @@
 //! A trace shows the way of a request through all workers as spans, each below the span that caused it. Its id follows from the
 //! correlation id, so records hold no more for it. Jobs carry the span that their work goes on below.
 
-use crate::hexadecimal::is_hex;
+use crate::hexadecimal::is_hexadecimal;
 use crate::ids::{CorrelationId, hash_parts};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -127,7 +127,7 @@ impl TraceParent {
 
 /// Returns `text` if it is so many lower-case hexadecimal digits.
 fn check_digits(text: &str, count: usize) -> Option<&str> {
-    is_hex(text, count).then_some(text)
+    is_hexadecimal(text, count).then_some(text)
 }
 
 #[cfg(test)]

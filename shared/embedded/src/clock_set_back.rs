@@ -4,7 +4,7 @@
 use crate::Embedded;
 use crate::db_error::DbResult;
 use crate::sql_records::{
-    decode_column, encode_json, execute_sql, keep_readable, name_table, query_value, run_sql,
+    decode_column, encode_json, execute_sql, keep_readable, name_table, query_one_value, run_sql_statement,
 };
 use crate::store::{ConversationRow, MessageRow};
 use jiff::Timestamp;
@@ -115,7 +115,7 @@ pub(crate) fn reset_instance_states(db: &Connection, back: ClockRollback) -> DbR
     let put = |row: i64, state: &InstanceState| {
         let due = state.index_time().map(Timestamp::as_millisecond);
         let sql = "UPDATE instance_states SET due = ?2, body = ?3 WHERE rowid = ?1";
-        run_sql(db, sql, params![row, due, encode_json(state)?])
+        run_sql_statement(db, sql, params![row, due, encode_json(state)?])
     };
     let sql = "SELECT rowid, body FROM instance_states";
     update_records(db, sql, |state| back.correct_instance(state), put)
@@ -126,7 +126,7 @@ pub(crate) fn reset_parked(db: &Connection, back: ClockRollback) -> DbResult<usi
         let since = parked.since.as_millisecond();
         let due = parked.release_due_at().as_millisecond();
         let sql = "UPDATE parked SET since = ?2, due = ?3, body = ?4 WHERE rowid = ?1";
-        run_sql(db, sql, params![row, since, due, encode_json(parked)?])
+        run_sql_statement(db, sql, params![row, since, due, encode_json(parked)?])
     };
     let sql = "SELECT rowid, body FROM parked";
     update_records(db, sql, |parked| back.correct_parked(parked), put)
@@ -141,14 +141,14 @@ pub(crate) fn reset_in_flight(db: &Connection, back: ClockRollback) -> DbResult<
 /// Replaces the note of a send that is under way.
 pub(crate) fn write_in_flight(db: &Connection, row: i64, flight: &InFlightSend) -> DbResult<()> {
     let sql = "UPDATE in_flight SET body = ?2 WHERE rowid = ?1";
-    run_sql(db, sql, params![row, encode_json(flight)?])
+    run_sql_statement(db, sql, params![row, encode_json(flight)?])
 }
 
 pub(crate) fn reset_events(db: &Connection, back: ClockRollback) -> DbResult<usize> {
     let put = |row: i64, event: &EventRecord| {
         let due = event.overdue_at().map(Timestamp::as_millisecond);
         let sql = "UPDATE events SET due = ?2, body = ?3 WHERE rowid = ?1";
-        run_sql(db, sql, params![row, due, encode_json(event)?])
+        run_sql_statement(db, sql, params![row, due, encode_json(event)?])
     };
     let sql = "SELECT rowid, body FROM events WHERE due IS NOT NULL";
     update_records(db, sql, |event| back.correct_event(event), put)
@@ -162,7 +162,7 @@ fn latest_recorded_time(db: &Connection) -> DbResult<Option<i64>> {
     let sql = "SELECT MAX(at) FROM (SELECT MAX(last_at) AS at FROM conversations
         UNION ALL SELECT MAX(CASE WHEN json_valid(body) THEN json_extract(body, '$.confirmed_at') END) FROM instance_states
         UNION ALL SELECT CAST(value AS INTEGER) FROM installation WHERE name = ?1)";
-    Ok(query_value(db, sql, [CLOCK_AT])?.flatten())
+    Ok(query_one_value(db, sql, [CLOCK_AT])?.flatten())
 }
 
 impl Embedded {
@@ -183,7 +183,7 @@ impl Embedded {
             // A later time stays until the times are corrected.
             let sql = "INSERT INTO installation (name, value) VALUES (?1, ?2) ON CONFLICT (name) DO UPDATE SET value = excluded.value
                 WHERE CAST(value AS INTEGER) < CAST(excluded.value AS INTEGER)";
-            run_sql(db, sql, params![CLOCK_AT, at])
+            run_sql_statement(db, sql, params![CLOCK_AT, at])
         };
         self.run_write("note_clock", note).await
     }

@@ -14,7 +14,7 @@ use crate::database_threads::{DatabaseThreads, JobQueue, Urgency, lock_unpoisone
 use crate::db_error::{DbError, DbResult};
 use crate::folder::{IntakeFiles, OpenError};
 use crate::job::{create_job, create_lone_job};
-use crate::sql_records::{execute_sql, query_first};
+use crate::sql_records::{execute_sql, query_first_row};
 pub(crate) use incoming_event::IncomingEvent;
 use jiff::Timestamp;
 use known_events::KnownEvents;
@@ -210,7 +210,7 @@ fn note_proof(db: &Connection, now: Timestamp) -> DbResult<()> {
 fn select_oldest(db: &Connection, moved: i64) -> DbResult<Option<Timestamp>> {
     let sql = "SELECT seq, id, due, payload, body, correlation, grp, owner FROM intake
         WHERE seq > ?1 ORDER BY seq LIMIT 1";
-    let oldest = query_first(db, sql, [moved], IncomingEvent::from_log_row)?;
+    let oldest = query_first_row(db, sql, [moved], IncomingEvent::from_log_row)?;
     Ok(oldest.and_then(|oldest| oldest.received_at()))
 }
 

@@ -67,7 +67,7 @@ pub(crate) fn query_one<T: DeserializeOwned>(
 }
 
 /// Returns what `read` makes of the first row that the query finds, if there is one.
-pub(crate) fn query_first<T>(
+pub(crate) fn query_first_row<T>(
     db: &Connection,
     sql: &str,
     params: impl Params,
@@ -77,16 +77,16 @@ pub(crate) fn query_first<T>(
 }
 
 /// Returns the first column of the first row that the query finds, if there is one.
-pub(crate) fn query_value<T: FromSql>(
+pub(crate) fn query_one_value<T: FromSql>(
     db: &Connection,
     sql: &str,
     params: impl Params,
 ) -> DbResult<Option<T>> {
-    query_first(db, sql, params, |row| row.get(0))
+    query_first_row(db, sql, params, |row| row.get(0))
 }
 
 /// Returns what `parse` makes of all rows that [can be read](keep_readable).
-pub(crate) fn query_rows<T>(
+pub(crate) fn query_all_rows<T>(
     db: &Connection,
     sql: &str,
     params: impl Params,
@@ -199,7 +199,7 @@ pub(crate) fn execute_sql(db: &Connection, sql: &str, params: impl Params) -> Db
 }
 
 /// Runs a statement, whatever number of rows it changes.
-pub(crate) fn run_sql(db: &Connection, sql: &str, params: impl Params) -> DbResult<()> {
+pub(crate) fn run_sql_statement(db: &Connection, sql: &str, params: impl Params) -> DbResult<()> {
     execute_sql(db, sql, params).map(drop)
 }
 

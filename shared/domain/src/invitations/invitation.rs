@@ -1,7 +1,7 @@
 use super::InvitationChannel;
 use crate::content::Content;
 use crate::email::EmailOutbox;
-use crate::hexadecimal::is_hex;
+use crate::hexadecimal::is_hexadecimal;
 use crate::ids::{
     BatchId, CorrelationId, GuestId, InstanceId, InvitationId, InvitationTemplateName, MessageId, OccasionId,
     TenantId, TokenName,
@@ -276,7 +276,7 @@ pub fn write_invitation_id(at: Timestamp, random: u64) -> InvitationId {
 pub fn parse_invitation_time(id: &InvitationId) -> Option<Timestamp> {
     let digits = id.as_str().strip_prefix(PREFIX)?;
     let millis = i64::from_str_radix(digits.get(..12)?, 16).ok()?;
-    is_hex(digits, 28).then(|| from_unix_millis(millis))
+    is_hexadecimal(digits, 28).then(|| from_unix_millis(millis))
 }
 
 #[cfg(test)]

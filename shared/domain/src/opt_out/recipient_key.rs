@@ -2,7 +2,7 @@
 
 use crate::contact::canonical_spelling;
 use crate::email::EmailAddress;
-use crate::hexadecimal::is_hex;
+use crate::hexadecimal::is_hexadecimal;
 use crate::identity::IdentityKey;
 use crate::ids::TenantId;
 use crate::text_conversions::text_conversions;
@@ -33,7 +33,7 @@ impl RecipientKey {
 
     /// Parses a key.
     pub fn parse(text: &str) -> Result<Self, RecipientKeyError> {
-        let is_key = is_hex(text, 2 * Self::BYTES);
+        let is_key = is_hexadecimal(text, 2 * Self::BYTES);
         is_key.then(|| Self(text.to_owned())).ok_or(RecipientKeyError)
     }
 

@@ -1,7 +1,7 @@
 //! The addresses from which a file that is to be sent may be loaded.
 
 use crate::content::Content;
-use crate::hexadecimal::is_hex;
+use crate::hexadecimal::is_hexadecimal;
 use crate::web_url::{HostScope, WebUrl};
 
 /// Prefix of a file's source that names an upload: the upload's id follows.
@@ -46,5 +46,6 @@ pub fn names_upload(content: &Content) -> bool {
 
 /// Returns `true` if `text` is [`UPLOAD_PREFIX`] and an upload's id of 32 hexadecimal digits.
 pub(super) fn is_upload_source(text: &str) -> bool {
-    text.strip_prefix(UPLOAD_PREFIX).is_some_and(|id| is_hex(id, 32))
+    text.strip_prefix(UPLOAD_PREFIX)
+        .is_some_and(|id| is_hexadecimal(id, 32))
 }

@@ -8,7 +8,7 @@ use crate::db_error::DbResult;
 use crate::folder::OpenError;
 use crate::installation_values::write_value;
 use crate::job::{create_job, in_savepoint};
-use crate::sql_records::run_sql;
+use crate::sql_records::run_sql_statement;
 use crate::thread_priority::yield_to_acknowledgements;
 use jiff::Timestamp;
 use rusqlite::{Connection, OptionalExtension};
@@ -234,5 +234,5 @@ pub(crate) fn last_moved(database: &Connection) -> rusqlite::Result<i64> {
 
 /// Deletes the events up to number `moved`.
 pub(super) fn delete_moved(db: &Connection, moved: i64) -> DbResult<()> {
-    run_sql(db, "DELETE FROM intake WHERE seq <= ?1", [moved])
+    run_sql_statement(db, "DELETE FROM intake WHERE seq <= ?1", [moved])
 }

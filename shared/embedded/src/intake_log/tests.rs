@@ -146,7 +146,7 @@ fn a_repeat_is_known_in_the_log_and_in_the_database() {
 }
 
 /// Runs SQL on the database of a store.
-async fn run_sql(store: &Embedded, sql: String) {
+async fn run_sql_statement(store: &Embedded, sql: String) {
     let run = move |c: &Connection| Ok(c.execute_batch(&sql)?);
     succeed(store.run_write("test", run)).await;
 }
@@ -164,7 +164,7 @@ fn an_event_that_cannot_be_recorded_is_set_aside_for_its_tenant_and_the_others_g
         let store = scratch.store();
         succeed(put_configuration(&store, &fixtures[1].document())).await;
         let refused = jobs[1].event.clone();
-        run_sql(
+        run_sql_statement(
             &store,
             format!(
                 "CREATE TRIGGER refuse BEFORE INSERT ON events WHEN NEW.id = '{refused}'
@@ -206,7 +206,7 @@ fn an_event_of_which_nothing_can_be_recorded_as_it_came_is_settled_so_that_its_r
     block_on(async {
         let store = scratch.store();
         // What refuses the queue's row alone lets the record of what was given up be written.
-        run_sql(
+        run_sql_statement(
             &store,
             "CREATE TRIGGER refuse BEFORE INSERT ON queue_messages WHEN NEW.event IS NOT NULL
                 BEGIN SELECT RAISE(ABORT, 'refused'); END"
@@ -300,10 +300,10 @@ fn how_long_the_oldest_new_event_waits_is_known() {
         let store = scratch.store();
         assert_eq!(succeed(store.read_oldest_intake()).await, None);
         // Another try may succeed: the mover waits, and sets nothing aside.
-        run_sql(&store, "ALTER TABLE queue_groups RENAME TO hidden".to_owned()).await;
+        run_sql_statement(&store, "ALTER TABLE queue_groups RENAME TO hidden".to_owned()).await;
         take_in(&store, &[first, second]).await;
         assert_eq!(succeed(store.read_oldest_intake()).await, Some(at(5_000)));
-        run_sql(&store, "ALTER TABLE hidden RENAME TO queue_groups".to_owned()).await;
+        run_sql_statement(&store, "ALTER TABLE hidden RENAME TO queue_groups".to_owned()).await;
         store.wait_for_intake("test").await.unwrap();
         assert_eq!(succeed(store.read_oldest_intake()).await, None);
         assert_eq!(receive_all(&store).await.len(), 2);

@@ -3,7 +3,8 @@ use super::message_rows::enqueue_again;
 use crate::Embedded;
 use crate::db_error::{DbError, DbResult};
 use crate::sql_records::{
-    decode_json, encode_json, execute_sql, keep_readable, query_rows, read_lossy_text, run_sql, to_sql_limit,
+    decode_json, encode_json, execute_sql, keep_readable, query_all_rows, read_lossy_text, run_sql_statement,
+    to_sql_limit,
 };
 use jiff::Timestamp;
 use recado_domain::dead_letter::{DeadLetter, DeadLetterContent, QueueName, UNREADABLE_GROUP};
@@ -40,7 +41,7 @@ pub(super) fn move_to_dead_letters(db: &Connection, seq: i64, now: Timestamp) ->
     let sql = "UPDATE queue_messages SET dead_at = ?2, name = NULL, event = NULL, body = CASE WHEN event IS NULL THEN body
         ELSE (SELECT CASE WHEN json_valid(events.body) THEN json_extract(events.body, '$.job') ELSE events.body END
             FROM events WHERE seq = event) END WHERE seq = ?1";
-    run_sql(db, sql, params![seq, now.as_millisecond()])
+    run_sql_statement(db, sql, params![seq, now.as_millisecond()])
 }
 
 /// The columns that [`parse_dead_message`] reads.
@@ -72,7 +73,7 @@ fn select_dead(db: &Connection, queue: QueueName, most: usize) -> DbResult<Vec<D
         "SELECT {COLUMNS} FROM queue_messages WHERE queue = ?1 AND dead_at IS NOT NULL ORDER BY seq LIMIT ?2"
     );
     let values = params![queue.as_str(), to_sql_limit(most)];
-    query_rows(db, &sql, values, |row| parse_dead_message(queue, row))
+    query_all_rows(db, &sql, values, |row| parse_dead_message(queue, row))
 }
 
 fn take_dead_row(db: &Connection, queue: QueueName, id: i64) -> DbResult<Option<DeadMessage>> {
@@ -132,7 +133,7 @@ impl DeadLetterCopy {
             self.body,
             self.dead_letter
         ];
-        run_sql(db, sql, values)
+        run_sql_statement(db, sql, values)
     }
 }
 

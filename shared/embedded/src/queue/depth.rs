@@ -2,7 +2,7 @@ use super::groups::is_fifo;
 use crate::Embedded;
 use crate::db_error::DbResult;
 use crate::intake_log::{IntakeLog, last_moved};
-use crate::sql_records::{count_from_sql, query_value};
+use crate::sql_records::{count_from_sql, query_one_value};
 use async_trait::async_trait;
 use jiff::Timestamp;
 use recado_domain::dead_letter::QueueName;
@@ -51,7 +51,7 @@ fn select_depth(db: &Connection, queue: QueueName, now: Timestamp) -> DbResult<E
                 })
             })?;
     let dead = "SELECT COUNT(*) FROM queue_messages WHERE queue = ?1 AND dead_at IS NOT NULL";
-    depth.dead = count_from_sql(query_value(db, dead, [queue.as_str()])?.unwrap_or_default());
+    depth.dead = count_from_sql(query_one_value(db, dead, [queue.as_str()])?.unwrap_or_default());
     Ok(depth)
 }
 

@@ -1,7 +1,7 @@
 //! The FIFO groups of the queues that keep an order, with one row for each group that has messages.
 
 use crate::db_error::DbResult;
-use crate::sql_records::{execute_sql, query_first};
+use crate::sql_records::{execute_sql, query_first_row};
 use recado_domain::dead_letter::QueueName;
 use recado_domain::ids::hash_parts;
 use rusqlite::types::{FromSql, FromSqlResult, ToSql, ToSqlOutput, ValueRef};
@@ -39,7 +39,7 @@ pub(super) fn update_group_row(db: &Connection, queue: QueueName, group: Option<
     let sql = "SELECT seq, owner, CASE WHEN receives > 0 THEN visible_at ELSE 0 END
         FROM queue_messages WHERE group_key = ?1 AND dead_at IS NULL ORDER BY seq LIMIT 1";
     let read = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?));
-    let oldest: Option<(i64, String, i64)> = query_first(db, sql, [group], read)?;
+    let oldest: Option<(i64, String, i64)> = query_first_row(db, sql, [group], read)?;
     if let Some((head, owner, free_at)) = oldest {
         let sql = "INSERT INTO queue_groups (group_key, queue, head, owner, free_at) VALUES (?1, ?2, ?3, ?4, ?5)
             ON CONFLICT DO UPDATE SET head = excluded.head, owner = excluded.owner, free_at = excluded.free_at";

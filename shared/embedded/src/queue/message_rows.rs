@@ -3,7 +3,7 @@
 use super::groups::GroupKey;
 use super::tenant_key::TenantKey;
 use crate::db_error::{DbError, DbResult};
-use crate::sql_records::{encode_json, execute_sql, millis_after, row_exists, run_sql};
+use crate::sql_records::{encode_json, execute_sql, millis_after, row_exists, run_sql_statement};
 use jiff::Timestamp;
 use recado_domain::dead_letter::QueueName;
 use recado_domain::wake_up::TurnsJob;
@@ -91,7 +91,7 @@ pub(super) fn insert_into_group(
     let sql = "INSERT INTO queue_groups (group_key, queue, head, owner, free_at) VALUES (?1, ?2, ?3, ?4, 0)
         ON CONFLICT DO NOTHING";
     let head = db.last_insert_rowid();
-    run_sql(db, sql, params![key, name, head, owner.as_str()])
+    run_sql_statement(db, sql, params![key, name, head, owner.as_str()])
 }
 
 /// A message of the queue `turns`, as a row.
@@ -128,7 +128,7 @@ pub(super) fn insert_turn(
         VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT DO NOTHING";
     let (queue, now) = (queue.as_str(), now.as_millisecond());
     let values = params![queue, name, owner.as_str(), visible_at, now, body];
-    run_sql(db, sql, values)
+    run_sql_statement(db, sql, values)
 }
 
 /// Sends a dead message again, to the end of its group. With a deduplication id it is sent once within the time for which that is

@@ -8,7 +8,7 @@ use super::round_robin::{
 use super::tenant_key::TenantKey;
 use crate::Embedded;
 use crate::db_error::DbResult;
-use crate::sql_records::{execute_sql, millis_after, query_value, run_sql};
+use crate::sql_records::{execute_sql, millis_after, query_one_value, run_sql_statement};
 use crate::store::cut_out_job;
 use jiff::Timestamp;
 use recado_domain::dead_letter::QueueName;
@@ -148,7 +148,7 @@ fn receive_rows(
 fn hold_group(db: &Connection, group: Option<GroupKey>, until: i64) -> DbResult<()> {
     let Some(group) = group else { return Ok(()) };
     let sql = "UPDATE queue_groups SET free_at = ?2 WHERE group_key = ?1";
-    run_sql(db, sql, params![group, until])
+    run_sql_statement(db, sql, params![group, until])
 }
 
 /// The condition for the message that a receipt holds: ?1 is its number, ?2 its queue and ?3 the number of its receive. A receipt
@@ -195,7 +195,7 @@ fn select_next_visible(db: &Connection, queue: QueueName) -> DbResult<Option<i64
     } else {
         "SELECT MIN(visible_at) FROM queue_messages WHERE queue = ?1 AND dead_at IS NULL AND grp IS NULL"
     };
-    Ok(query_value(db, sql, [queue.as_str()])?.flatten())
+    Ok(query_one_value(db, sql, [queue.as_str()])?.flatten())
 }
 
 impl Embedded {

@@ -2,7 +2,7 @@ use super::dead_messages::{DeadLetterCopy, parse_copied_letter};
 use super::message_rows::enqueue_again;
 use crate::Embedded;
 use crate::db_error::{DbError, DbResult};
-use crate::sql_records::{execute_sql, millis_after, read_lossy_text, run_sql};
+use crate::sql_records::{execute_sql, millis_after, read_lossy_text, run_sql_statement};
 use async_trait::async_trait;
 use jiff::Timestamp;
 use recado_domain::dead_letter::{DeadLetter, QueueName, RedrivenLetter};
@@ -50,7 +50,7 @@ fn delete_dead_row(db: &Connection, queue: QueueName, receipt: &str) -> DbResult
     let seq: i64 = receipt
         .parse()
         .map_err(|_| DbError::Argument("not a receipt of a dead message"))?;
-    run_sql(db, sql, params![seq, queue.as_str()])
+    run_sql_statement(db, sql, params![seq, queue.as_str()])
 }
 
 #[async_trait]

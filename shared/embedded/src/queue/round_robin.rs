@@ -9,7 +9,7 @@ use super::groups::{GroupKey, is_fifo};
 use super::tenant_key::TenantKey;
 use crate::database_threads::lock_unpoisoned;
 use crate::db_error::DbResult;
-use crate::sql_records::{query_first, read_lossy_text, run_sql};
+use crate::sql_records::{query_first_row, read_lossy_text, run_sql_statement};
 use jiff::Timestamp;
 use recado_domain::dead_letter::QueueName;
 use rusqlite::{Connection, params};
@@ -47,7 +47,7 @@ pub(super) struct ReceivableMessage {
 /// Marks the groups as free whose waiting time is over.
 pub(super) fn release_due_groups(db: &Connection, queue: QueueName, now: Timestamp) -> DbResult<()> {
     let sql = "UPDATE queue_groups SET free_at = 0 WHERE queue = ?1 AND free_at > 0 AND free_at <= ?2";
-    run_sql(db, sql, params![queue.as_str(), now.as_millisecond()])
+    run_sql_statement(db, sql, params![queue.as_str(), now.as_millisecond()])
 }
 
 /// Returns the oldest message of `owner` that may be handed out.
@@ -79,7 +79,7 @@ pub(super) fn oldest_receivable(
             is_event_record: row.get(6)?,
         })
     };
-    query_first(db, sql, values, row)
+    query_first_row(db, sql, values, row)
 }
 
 /// Returns the first tenant by name behind `after` that has messages, and whether one of them may be received now.
@@ -105,7 +105,7 @@ fn next_tenant(
     let after = after.map_or("", TenantKey::as_str);
     let values = params![queue.as_str(), after, now.as_millisecond()];
     let row = |row: &rusqlite::Row<'_>| Ok((TenantKey::from_column(row.get(0)?), row.get(1)?));
-    query_first(db, &sql, values, row)
+    query_first_row(db, &sql, values, row)
 }
 
 /// Selects at most `most` tenants that have a receivable message and that `admits` accepts: first those behind `last`

@@ -1,5 +1,5 @@
 use crate::db_error::DbResult;
-use crate::sql_records::query_value;
+use crate::sql_records::query_one_value;
 use recado_domain::dead_letter::{QueueName, QueuedJob};
 use recado_domain::event::InboundJob;
 use recado_domain::ids::{ConversationId, InstanceId, TenantId};
@@ -59,6 +59,6 @@ impl TenantKey {
 /// Looks up the instance of a conversation.
 fn select_instance(db: &Connection, conversation: &ConversationId) -> DbResult<TenantKey> {
     let sql = "SELECT instance FROM conversations WHERE id = ?1";
-    let found = query_value(db, sql, [conversation.to_string()])?;
+    let found = query_one_value(db, sql, [conversation.to_string()])?;
     Ok(TenantKey(found.unwrap_or_default()))
 }

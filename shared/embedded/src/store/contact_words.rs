@@ -1,7 +1,7 @@
 //! The index of contacts' names and numbers. A conversation comes into it with the words of its next message.
 
 use crate::db_error::DbResult;
-use crate::sql_records::{decode_column, execute_sql, query_value};
+use crate::sql_records::{decode_column, execute_sql, query_one_value};
 use recado_domain::conversation::Conversation;
 use recado_domain::ids::{ConversationId, TenantId};
 use rusqlite::{Connection, params};
@@ -44,7 +44,7 @@ pub(super) fn replace_contact_words(
     (id, tenant): (&str, &TenantId),
     words: &str,
 ) -> DbResult<()> {
-    match query_value(db, "SELECT seq FROM conversations WHERE id = ?1", [id])? {
+    match query_one_value(db, "SELECT seq FROM conversations WHERE id = ?1", [id])? {
         Some(seq) => write_words(db, seq, tenant, words),
         None => Ok(()),
     }
@@ -67,7 +67,8 @@ pub(super) fn index_contact_words(db: &Connection, id: &ConversationId) -> DbRes
 /// Each statement is as simple as it can be: of one that needs a savepoint, such as an `INSERT` that selects, SQLite writes the
 /// whole index out before it.
 fn write_words(db: &Connection, seq: i64, tenant: &TenantId, words: &str) -> DbResult<()> {
-    let known: Option<String> = query_value(db, "SELECT words FROM contact_words WHERE rowid = ?1", [seq])?;
+    let known: Option<String> =
+        query_one_value(db, "SELECT words FROM contact_words WHERE rowid = ?1", [seq])?;
     if known.as_deref().unwrap_or_default() == words {
         return Ok(());
     }

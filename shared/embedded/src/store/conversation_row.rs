@@ -3,7 +3,7 @@
 use super::contact_words::{render_contact_words, replace_contact_words};
 use super::published_events::insert_published_events;
 use crate::db_error::DbResult;
-use crate::sql_records::{decode_column, encode_json, execute_sql, run_sql, to_sql_integer};
+use crate::sql_records::{decode_column, encode_json, execute_sql, run_sql_statement, to_sql_integer};
 use jiff::Timestamp;
 use recado_domain::conversation::{Conversation, ConversationLabel, ConversationMode, ConversationStatus};
 use recado_domain::ids::TenantId;
@@ -114,7 +114,7 @@ impl ConversationRow {
             self.last_at,
             self.kept_since
         ];
-        run_sql(db, sql, values)
+        run_sql_statement(db, sql, values)
     }
 
     /// Writes the rows by which lists find the conversation by its labels.
@@ -170,7 +170,7 @@ impl ConversationRow {
             self.person_since,
             self.body
         ];
-        run_sql(db, sql, values)
+        run_sql_statement(db, sql, values)
     }
 
     fn insert_new_row(&self, db: &Connection) -> DbResult<()> {
@@ -194,7 +194,7 @@ impl ConversationRow {
             self.person_since,
             self.body
         ];
-        run_sql(db, sql, values)
+        run_sql_statement(db, sql, values)
     }
 }
 

@@ -8,8 +8,8 @@ use super::usage::add_usage_to_sum;
 use crate::Embedded;
 use crate::db_error::{DbError, DbResult};
 use crate::sql_records::{
-    FoundRecords, PagedQuery, count_from_sql, make_page, query_all, query_first, query_found, query_one,
-    run_sql, to_sql_integer, to_sql_limit,
+    FoundRecords, PagedQuery, count_from_sql, make_page, query_all, query_first_row, query_found, query_one,
+    run_sql_statement, to_sql_integer, to_sql_limit,
 };
 use async_trait::async_trait;
 use jiff::Timestamp;
@@ -30,7 +30,7 @@ use rusqlite::{Connection, Row, params};
 pub(super) fn is_agents_epoch(db: &Connection, id: &ConversationId, epoch: u64) -> DbResult<bool> {
     let sql = "SELECT mode, epoch FROM conversations WHERE id = ?1";
     let read = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?));
-    let found: Option<(String, i64)> = query_first(db, sql, [id.to_string()], read)?;
+    let found: Option<(String, i64)> = query_first_row(db, sql, [id.to_string()], read)?;
     Ok(found.is_some_and(|(mode, stored)| {
         mode == mode_name(ConversationMode::Ai) && count_from_sql(stored) == epoch
     }))
@@ -312,7 +312,7 @@ impl Conversations for Embedded {
         let new = make();
         let sql = "INSERT INTO installation (name, value) VALUES (?1, ?2) ON CONFLICT (name) DO NOTHING";
         let key = self.run_write("keep_identity_key", move |db| {
-            run_sql(db, sql, params![IDENTITY_KEY, new.to_hex()])?;
+            run_sql_statement(db, sql, params![IDENTITY_KEY, new.to_hex()])?;
             Ok(select_identity_key(db)?.unwrap_or_else(|| new.clone()))
         });
         let key = key.await?;

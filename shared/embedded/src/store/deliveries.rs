@@ -1,7 +1,7 @@
 use super::published_events::{insert_published_events, select_message_owner};
 use super::usage::add_usage_to_sum;
 use crate::db_error::DbResult;
-use crate::sql_records::{decode_json, encode_json, query_first, run_sql};
+use crate::sql_records::{decode_json, encode_json, query_first_row, run_sql_statement};
 use jiff::Timestamp;
 use recado_domain::delivery::{AwaitedAcknowledgement, Delivery, DeliveryKey, StatusUpdate};
 use recado_domain::ids::MessageId;
@@ -28,7 +28,7 @@ fn select_row(db: &Connection, key: &DeliveryKey, now: Timestamp) -> DbResult<Op
     let sql = "SELECT body, expires FROM deliveries WHERE key = ?1 AND expires > ?2";
     let values = params![key.as_str(), now.as_millisecond()];
     let read = |row: &Row<'_>| Ok((row.get::<_, String>(0)?, row.get(1)?));
-    let Some((body, expires)) = query_first(db, sql, values, read)? else {
+    let Some((body, expires)) = query_first_row(db, sql, values, read)? else {
         return Ok(None);
     };
     let is_kept = body != ERASED_DELIVERY;
@@ -99,7 +99,7 @@ fn upsert_row(
         awaited.map(|awaited| awaited.accepted_at.as_millisecond()),
         awaited.map(|awaited| awaited.due.as_millisecond()),
     ];
-    run_sql(db, sql, values)
+    run_sql_statement(db, sql, values)
 }
 
 fn upsert_delivery(
@@ -166,12 +166,12 @@ pub(super) fn change_delivery(db: &Connection, key: &DeliveryKey, change: Delive
         DeliveryChange::StopAwaiting => {
             let sql =
                 "UPDATE deliveries SET ack_owner = NULL, ack_since = NULL, ack_due = NULL WHERE key = ?1";
-            run_sql(db, sql, [key.as_str()])
+            run_sql_statement(db, sql, [key.as_str()])
         }
         DeliveryChange::Erase { expires } => {
             let sql = "INSERT OR REPLACE INTO deliveries (key, expires, body) VALUES (?1, ?2, ?3)";
             let values = params![key.as_str(), expires.as_millisecond(), ERASED_DELIVERY];
-            run_sql(db, sql, values)
+            run_sql_statement(db, sql, values)
         }
     }
 }

@@ -3,7 +3,7 @@ use super::table::select_item;
 use crate::Embedded;
 use crate::db_error::{DbError, DbResult};
 use crate::sql_records::{
-    decode_column, encode_json, execute_sql, query_all, query_readable, run_sql, to_sql_limit,
+    decode_column, encode_json, execute_sql, query_all, query_readable, run_sql_statement, to_sql_limit,
 };
 use async_trait::async_trait;
 use jiff::Timestamp;
@@ -45,7 +45,7 @@ pub(super) fn parse_state_row(row: &Row<'_>) -> DbResult<(InstanceId, InstanceSt
 pub(super) fn upsert_state(db: &Connection, id: &InstanceId, state: &InstanceState) -> DbResult<()> {
     let sql = "INSERT OR REPLACE INTO instance_states (id, due, body) VALUES (?1, ?2, ?3)";
     let due = state.index_time().map(Timestamp::as_millisecond);
-    run_sql(db, sql, params![id.as_str(), due, encode_json(state)?])
+    run_sql_statement(db, sql, params![id.as_str(), due, encode_json(state)?])
 }
 
 /// Publishes what an instance's new state tells, unless the instance is configured no more.
@@ -126,7 +126,7 @@ pub(super) fn upsert_parked(db: &Connection, mut parked: ParkedConversation) -> 
     let due = parked.release_due_at().as_millisecond();
     let (instance, version) = (parked.instance.as_str(), parked.version.as_str());
     let values = params![instance, conversation, version, since, due, encode_json(&parked)?];
-    run_sql(db, sql, values)
+    run_sql_statement(db, sql, values)
 }
 
 fn delete_parked(db: &Connection, parked: &ParkedConversation) -> DbResult<bool> {

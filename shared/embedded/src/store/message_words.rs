@@ -4,7 +4,7 @@ use super::contact_words::{index_contact_words, make_tenant_word};
 use crate::Embedded;
 use crate::db_error::DbResult;
 use crate::installation_values::{read_number, write_value};
-use crate::sql_records::{decode_column, execute_sql, query_one, run_sql, to_sql_limit};
+use crate::sql_records::{decode_column, execute_sql, query_one, run_sql_statement, to_sql_limit};
 use jiff::Timestamp;
 use recado_domain::ids::TenantId;
 use recado_domain::message::Message;
@@ -69,7 +69,7 @@ pub(super) fn replace_indexed_words(
 ) -> DbResult<()> {
     let sql = "UPDATE message_words SET words = ?3
         WHERE rowid = (SELECT seq FROM messages WHERE conversation = ?1 AND ordinal = ?2)";
-    run_sql(db, sql, params![conversation, ordinal, words])
+    run_sql_statement(db, sql, params![conversation, ordinal, words])
 }
 
 /// Returns the `seq` up to which messages are indexed.

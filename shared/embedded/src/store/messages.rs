@@ -1,7 +1,7 @@
 use super::message_words::{render_searched_text, replace_indexed_words};
 use super::published_events::insert_published_events;
 use crate::db_error::{DbError, DbResult};
-use crate::sql_records::{encode_json, query_one, row_exists, run_sql, to_sql_integer};
+use crate::sql_records::{encode_json, query_one, row_exists, run_sql_statement, to_sql_integer};
 use jiff::Timestamp;
 use recado_domain::ids::{ConversationId, Ordinal};
 use recado_domain::message::Message;
@@ -103,7 +103,7 @@ impl MessageRow {
             self.due,
             self.body
         ];
-        run_sql(db, sql, values)
+        run_sql_statement(db, sql, values)
     }
 
     fn insert_new_row(&self, db: &Connection) -> DbResult<()> {
@@ -118,7 +118,7 @@ impl MessageRow {
             self.body,
             self.correlation
         ];
-        run_sql(db, sql, values)
+        run_sql_statement(db, sql, values)
     }
 }
 

@@ -5,7 +5,7 @@ use super::messages::MessageRow;
 use super::usage::add_usage_to_sum;
 use crate::Embedded;
 use crate::db_error::{DbError, DbResult};
-use crate::sql_records::{encode_json, execute_sql, query_all, run_sql};
+use crate::sql_records::{encode_json, execute_sql, query_all, run_sql_statement};
 use async_trait::async_trait;
 use jiff::Timestamp;
 use recado_domain::conversation::Conversation;
@@ -52,7 +52,7 @@ impl InFlightRow {
         let sql = "INSERT OR REPLACE INTO in_flight (instance, message, nonce, body) VALUES (?1, ?2, ?3, ?4)";
         let (instance, message, nonce) = self.key();
         let values = params![instance, message, nonce, encode_json(&self.flight)?];
-        run_sql(db, sql, values)
+        run_sql_statement(db, sql, values)
     }
 
     fn record_echo(&self, db: &Connection, id: &str, echo: Echo) -> DbResult<bool> {
@@ -76,7 +76,7 @@ impl InFlightRow {
     fn delete_row(&self, db: &Connection) -> DbResult<()> {
         let sql = "DELETE FROM in_flight WHERE instance = ?1 AND message = ?2 AND nonce = ?3";
         let (instance, message, nonce) = self.key();
-        run_sql(db, sql, params![instance, message, nonce])
+        run_sql_statement(db, sql, params![instance, message, nonce])
     }
 }
 

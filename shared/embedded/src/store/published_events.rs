@@ -4,8 +4,8 @@
 use crate::Embedded;
 use crate::db_error::{DbError, DbResult};
 use crate::sql_records::{
-    count_from_sql, decode_column, encode_json, execute_sql, keep_readable, query_first, query_value,
-    run_sql, to_sql_integer, to_sql_limit,
+    count_from_sql, decode_column, encode_json, execute_sql, keep_readable, query_first_row, query_one_value,
+    run_sql_statement, to_sql_integer, to_sql_limit,
 };
 use async_trait::async_trait;
 use jiff::Timestamp;
@@ -31,12 +31,12 @@ pub(crate) fn insert_published_events(db: &Connection, events: &[PublishedEvent]
 /// Returns the number of the newest event in the log; 0 if there is none.
 pub(super) fn select_last_number(db: &Connection) -> DbResult<i64> {
     let sql = "SELECT coalesce(max(seq), 0) FROM published_events";
-    Ok(query_value(db, sql, [])?.unwrap_or_default())
+    Ok(query_one_value(db, sql, [])?.unwrap_or_default())
 }
 
 /// Deletes the events behind a number.
 pub(super) fn delete_events_after(db: &Connection, number: i64) -> DbResult<()> {
-    run_sql(db, "DELETE FROM published_events WHERE seq > ?1", [number])
+    run_sql_statement(db, "DELETE FROM published_events WHERE seq > ?1", [number])
 }
 
 /// Writes an event at its place in the log.
@@ -53,7 +53,7 @@ pub(super) fn put_numbered_event(
         event.at.as_millisecond(),
         encode_json(event)?
     ];
-    run_sql(db, sql, values)
+    run_sql_statement(db, sql, values)
 }
 
 /// Returns whose a message is; `None` if its conversation is not there any more.
@@ -63,7 +63,7 @@ pub(super) fn select_message_owner(db: &Connection, message: &MessageId) -> DbRe
     };
     let sql = "SELECT tenant, instance FROM conversations WHERE id = ?1";
     let read = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?));
-    let found: Option<(String, String)> = query_first(db, sql, [conversation.to_string()], read)?;
+    let found: Option<(String, String)> = query_first_row(db, sql, [conversation.to_string()], read)?;
     let parse = |(tenant, instance): (String, String)| {
         Some(MessageOwner {
             tenant: TenantId::parse(&tenant).ok()?,
@@ -76,7 +76,7 @@ pub(super) fn select_message_owner(db: &Connection, message: &MessageId) -> DbRe
 /// Returns the number of the newest event that was ever written.
 fn select_newest_number(db: &Connection) -> DbResult<i64> {
     let sql = "SELECT seq FROM sqlite_sequence WHERE name = 'published_events'";
-    Ok(query_value(db, sql, [])?.unwrap_or(0))
+    Ok(query_one_value(db, sql, [])?.unwrap_or(0))
 }
 
 /// Has the log of a restored backup go on above every number that the original may have given since.
@@ -86,7 +86,7 @@ pub(super) fn skip_lost_numbers(db: &Connection, now: Timestamp) -> DbResult<()>
     let sql = "DELETE FROM sqlite_sequence WHERE name = 'published_events'";
     execute_sql(db, sql, [])?;
     let sql = "INSERT INTO sqlite_sequence (name, seq) VALUES ('published_events', ?1)";
-    run_sql(db, sql, [newest])
+    run_sql_statement(db, sql, [newest])
 }
 
 /// Deletes the oldest events if they were published at `before` or earlier, at most `most`.
@@ -133,7 +133,7 @@ fn select_place(db: &Connection, from: LogPlace) -> DbResult<EventCursor> {
         LogPlace::After(cursor) => return Ok(cursor),
         LogPlace::Before(since) => {
             let sql = "SELECT seq - 1 FROM published_events WHERE at >= ?1 ORDER BY seq LIMIT 1";
-            query_value(db, sql, [since.as_millisecond()])?
+            query_one_value(db, sql, [since.as_millisecond()])?
         }
         LogPlace::Newest => None,
     };

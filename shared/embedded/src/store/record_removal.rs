@@ -3,7 +3,7 @@ use super::conversations::update_row;
 use super::tenant_records::{delete_records, select_pending_events_of};
 use crate::Embedded;
 use crate::db_error::{DbError, DbResult};
-use crate::sql_records::{execute_sql, query_all, query_rows, row_exists, to_sql_integer, to_sql_limit};
+use crate::sql_records::{execute_sql, query_all, query_all_rows, row_exists, to_sql_integer, to_sql_limit};
 use async_trait::async_trait;
 use jiff::Timestamp;
 use recado_domain::config::Instance;
@@ -94,7 +94,7 @@ impl RecordRemoval for Embedded {
         };
         let (tenant, before, limit) = (tenant.clone(), before.as_millisecond(), to_sql_limit(limit));
         self.run_read("kept_since", move |db| {
-            query_rows(db, sql, params![tenant.as_str(), before, limit], parse)
+            query_all_rows(db, sql, params![tenant.as_str(), before, limit], parse)
         })
         .await
     }

@@ -7,7 +7,7 @@ use super::published_events::skip_lost_numbers;
 use super::table::{PARTITION_NAME, apply_writes, make_writes};
 use super::table_kinds::delete_unmoved_records;
 use crate::db_error::{DbError, DbResult};
-use crate::sql_records::{encode_json, query_all, query_rows};
+use crate::sql_records::{encode_json, query_all, query_all_rows};
 use jiff::Timestamp;
 use recado_domain::conversation::Conversation;
 use recado_domain::ids::{Nonce, hash_parts};
@@ -57,7 +57,7 @@ pub(crate) fn doubt_restored_rows(
 
 /// Has every instance look for what it missed since the backup.
 fn expect_missed_messages(db: &Connection, taken_at: Timestamp) -> DbResult<()> {
-    for (id, mut state) in query_rows(db, "SELECT id, body FROM instance_states", [], parse_state_row)? {
+    for (id, mut state) in query_all_rows(db, "SELECT id, body FROM instance_states", [], parse_state_row)? {
         state.expect_missed_messages(taken_at);
         upsert_state(db, &id, &state)?;
     }

@@ -5,7 +5,7 @@ use crate::Embedded;
 use crate::clock::EmbeddedSystem;
 use crate::db_error::{DbError, DbResult};
 use crate::sql_records::{
-    count_from_sql, execute_sql, keep_readable, query_value, read_lossy_text, to_sql_limit,
+    count_from_sql, execute_sql, keep_readable, query_one_value, read_lossy_text, to_sql_limit,
 };
 use async_trait::async_trait;
 use jiff::Timestamp;
@@ -121,7 +121,7 @@ fn select_page(db: &Connection, query: &Query, now: Timestamp) -> DbResult<ItemP
 fn count_items(db: &Connection, query: &Query, now: Timestamp) -> DbResult<u64> {
     let (conditions, values) = write_conditions(query, now);
     let sql = format!("SELECT count(*) FROM records WHERE {conditions}");
-    let count = query_value(db, &sql, params_from_iter(values))?;
+    let count = query_one_value(db, &sql, params_from_iter(values))?;
     Ok(count_from_sql(count.unwrap_or_default()))
 }
 
@@ -162,7 +162,7 @@ fn meets_condition(db: &Connection, write: &Write, now: Timestamp) -> DbResult<b
     let sql = "SELECT version FROM records
         WHERE partition = ?1 AND sort = ?2 AND (expires IS NULL OR expires > ?3)";
     let values = params![key.partition.to_string(), key.sort, whole_second(now)];
-    let stored: Option<i64> = query_value(db, sql, values)?;
+    let stored: Option<i64> = query_one_value(db, sql, values)?;
     Ok(match condition {
         Condition::Always => true,
         Condition::Absent => stored.is_none(),
@@ -282,7 +282,7 @@ pub(super) fn delete_expired_items(
 /// Returns the time at which the next item of a kind is due after `now`.
 fn select_next_due(db: &Connection, kind: &str, now: Timestamp) -> DbResult<Option<Timestamp>> {
     let sql = format!("SELECT min(due) FROM records WHERE {PARTITION_NAME} = ?1 AND due > ?2");
-    let next: Option<Option<i64>> = query_value(db, &sql, params![kind, now.as_millisecond()])?;
+    let next: Option<Option<i64>> = query_one_value(db, &sql, params![kind, now.as_millisecond()])?;
     Ok(next.flatten().map(from_unix_millis))
 }
 

@@ -1,6 +1,6 @@
 use crate::db_error::DbResult;
 use crate::sql_records::{
-    count_from_sql, decode_json, encode_json, execute_sql, query_rows, run_sql, to_sql_integer,
+    count_from_sql, decode_json, encode_json, execute_sql, query_all_rows, run_sql_statement, to_sql_integer,
 };
 use jiff::Timestamp;
 use jiff::civil::Date;
@@ -23,7 +23,7 @@ pub(super) fn add_usage_to_sum(db: &Connection, sum: &UsageSum) -> DbResult<()> 
             charged_messages = charged_messages + ?15,
             expires = ?11";
     let tokens = sum.tokens;
-    run_sql(
+    run_sql_statement(
         db,
         sql,
         params![
@@ -57,7 +57,7 @@ pub(super) fn replace_usage_sum(db: &Connection, sum: &UsageSum, expires: Timest
     let kept = format!("UPDATE usage SET expires = ?6 WHERE {one}");
     let until = expires.as_millisecond();
     let values = params![tenant, day, agent, sum.model, country, until];
-    run_sql(db, &kept, values)
+    run_sql_statement(db, &kept, values)
 }
 
 /// The columns that [`parse_usage_sum`] reads, in its order, and then the tenant and the time of expiry.
@@ -103,5 +103,5 @@ pub(super) fn select_usage_sums(
     );
     let (from, to) = (from.to_string(), to.to_string());
     let values = params![tenant.as_str(), from, to, now.as_millisecond()];
-    query_rows(db, &sql, values, |row| parse_usage_sum(tenant, row))
+    query_all_rows(db, &sql, values, |row| parse_usage_sum(tenant, row))
 }

@@ -105,7 +105,7 @@ pub(super) struct AwsRefusal<'a> {
 }
 
 /// Classifies a refusal: returns the outcome of send attempt number `attempt` (from 1).
-pub(super) fn classify(refusal: AwsRefusal<'_>, attempt: u32) -> SendOutcome {
+pub(super) fn classify_answer(refusal: AwsRefusal<'_>, attempt: u32) -> SendOutcome {
     let code = refusal.code.unwrap_or_default();
     if code == DEPENDENCY
         && let Some((_, _, class, title, _)) = refusal
@@ -143,7 +143,7 @@ mod tests {
             code: Some(code),
             message: Some(message),
         };
-        classify(refusal, 1)
+        classify_answer(refusal, 1)
     }
 
     #[test]
@@ -187,7 +187,7 @@ mod tests {
     #[test]
     fn a_refusal_without_a_name_is_judged_by_its_status() {
         let plain = |status| {
-            classify(
+            classify_answer(
                 AwsRefusal {
                     status,
                     code: None,

@@ -55,13 +55,13 @@ pub(crate) const BY_STATUS: [ErrorRow; 8] = [
 ];
 
 /// Classifies an answer that is not a 2xx: returns the outcome of send attempt number `attempt` (from 1).
-pub(super) fn classify(answer: &HttpResponse, attempt: u32) -> SendOutcome {
+pub(super) fn classify_answer(answer: &HttpResponse, attempt: u32) -> SendOutcome {
     let said = collect_texts(&answer.body);
     if let Some(row) = find_error_row(&OWN_ERRORS, answer.status, &said) {
         return outcome_of_row(row, answer, attempt);
     }
     if has_meta_code(answer) {
-        return meta::classify(answer, attempt);
+        return meta::classify_answer(answer, attempt);
     }
     match find_error_row(&BY_STATUS, answer.status, &said) {
         Some(row) => outcome_of_row(row, answer, attempt),
@@ -116,7 +116,7 @@ mod tests {
             body,
             retry_after: None,
         };
-        classify(&answer, 1)
+        classify_answer(&answer, 1)
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Fetches files from 360dialog in two steps, as from Meta, but from its own host.
 
-use super::errors::classify;
+use super::errors::classify_answer;
 use super::send::{Dialog360Endpoint, KEY_HEADER};
 use crate::meta::media::FileLocation;
 use crate::wire::file_download::{download_file, file_unavailable, read_file_answer, read_file_id};
@@ -16,7 +16,7 @@ pub(crate) async fn fetch_file(
     let id = read_file_id(file)?;
     let url = build_url(at.base, &[id]).ok_or(file_unavailable("its base URL is not an HTTP URL"))?;
     let request = at.http.get(url).header(KEY_HEADER, at.key.expose_secret());
-    let answer = read_file_answer(send_request(request, at.timeout).await, classify)?;
+    let answer = read_file_answer(send_request(request, at.timeout).await, classify_answer)?;
     let location = FileLocation::from_answer(&answer, file)?;
     let url = media_url(at.base, &location.url).ok_or(file_unavailable("its answer holds no URL"))?;
     let request = at.http.get(url).header(KEY_HEADER, at.key.expose_secret());

@@ -1,6 +1,6 @@
 //! Sends messages through 360dialog: Meta's body with 360dialog's key, which also identifies the sending number.
 
-use super::errors::classify;
+use super::errors::classify_answer;
 use crate::meta::send::{CloudNumber, judge_connection};
 use crate::meta::templates::find_template;
 use crate::wire::http_exchange::{HttpExchange, HttpResponse, build_url, send_request};
@@ -24,16 +24,16 @@ pub(crate) struct Dialog360Endpoint<'a> {
 }
 
 impl CloudNumber for Dialog360Endpoint<'_> {
-    fn post(&self, action: &str) -> Option<RequestBuilder> {
+    fn begin_request(&self, action: &str) -> Option<RequestBuilder> {
         let url = build_url(self.base, &[action])?;
         Some(self.http.post(url).header(KEY_HEADER, self.key.expose_secret()))
     }
 
-    fn classify(answer: &HttpResponse, attempt: u32) -> SendOutcome {
-        classify(answer, attempt)
+    fn classify_answer(answer: &HttpResponse, attempt: u32) -> SendOutcome {
+        classify_answer(answer, attempt)
     }
 
-    fn timeout(&self) -> Duration {
+    fn request_timeout(&self) -> Duration {
         self.timeout
     }
 }

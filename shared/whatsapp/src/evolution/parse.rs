@@ -263,18 +263,20 @@ fn split_into_items(envelope: &EvolutionEnvelope, received_at: Timestamp) -> Vec
     let in_order: Vec<&Value> = parts.iter().collect();
     let items: Vec<WebhookItem> = match envelope.event.as_str() {
         "messages.upsert" | "send.message" => {
-            read_each(&in_order, &|part| message::build_message_item(envelope, part))
+            read_each_part(&in_order, &|part| message::build_message_item(envelope, part))
         }
-        "messages.reaction" => read_each(&in_order, &|part| reaction::build_reaction_item(envelope, part)),
+        "messages.reaction" => {
+            read_each_part(&in_order, &|part| reaction::build_reaction_item(envelope, part))
+        }
         "messages.set" => {
             let oldest_first = sort_oldest_first(in_order);
-            read_each(&oldest_first, &|part| message::build_message_item(envelope, part))
+            read_each_part(&oldest_first, &|part| message::build_message_item(envelope, part))
         }
-        "messages.update" => read_each(&in_order, &|part| {
+        "messages.update" => read_each_part(&in_order, &|part| {
             status::build_status_item(envelope, part, received_at)
         }),
-        "messages.edited" => read_each(&in_order, &|part| change::build_edit_item(envelope, part)),
-        "messages.delete" => read_each(&in_order, &|part| change::build_deletion_item(envelope, part)),
+        "messages.edited" => read_each_part(&in_order, &|part| change::build_edit_item(envelope, part)),
+        "messages.delete" => read_each_part(&in_order, &|part| change::build_deletion_item(envelope, part)),
         "connection.update" => vec![envelope.connection_item()],
         "presence.update" => presence::build_typing_items(envelope),
         _ => vec![envelope.ignored_item()],
@@ -286,7 +288,7 @@ fn split_into_items(envelope: &EvolutionEnvelope, received_at: Timestamp) -> Vec
     }
 }
 
-fn read_each(parts: &[&Value], read: &dyn Fn(&Value) -> ReadItem) -> Vec<WebhookItem> {
+fn read_each_part(parts: &[&Value], read: &dyn Fn(&Value) -> ReadItem) -> Vec<WebhookItem> {
     let items = parts.iter().copied().map(read);
     items
         .map(|item| item.unwrap_or_else(WebhookItem::ignored))

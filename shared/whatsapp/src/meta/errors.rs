@@ -229,7 +229,7 @@ pub(super) fn reason_of_failure(error: &Value) -> Reason {
 }
 
 /// Classifies an answer that is not a 2xx: returns the outcome of send attempt number `attempt` (from 1).
-pub(crate) fn classify(answer: &HttpResponse, attempt: u32) -> SendOutcome {
+pub(crate) fn classify_answer(answer: &HttpResponse, attempt: u32) -> SendOutcome {
     let error = answer.body.get("error");
     let code = error.and_then(|error| error.get("code")).and_then(parse_integer);
     let (class, why) = match (code, error) {

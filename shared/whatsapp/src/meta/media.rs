@@ -1,6 +1,6 @@
 //! Fetches files from Meta in two steps: the URL of the file, which lives five minutes, and then its bytes.
 
-use super::errors::classify;
+use super::errors::classify_answer;
 use super::send::MetaEndpoint;
 use crate::wire::file_download::{
     download_file, file_unavailable, is_same_origin, read_file_answer, read_file_id,
@@ -58,7 +58,7 @@ pub(crate) async fn fetch_file(
     url.query_pairs_mut()
         .append_pair("phone_number_id", at.phone_number_id.as_str());
     let request = at.http.get(url).bearer_auth(at.token.expose_secret());
-    let answer = read_file_answer(send_request(request, at.timeout).await, classify)?;
+    let answer = read_file_answer(send_request(request, at.timeout).await, classify_answer)?;
     let location = FileLocation::from_answer(&answer, file)?;
     if !may_have_token(&location.url, at.base) {
         return Err(file_unavailable("its URL leads to a host that is not Meta's"));

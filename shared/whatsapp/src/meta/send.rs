@@ -1,7 +1,7 @@
 //! Sends messages and read marks to numbers that take Meta's bodies. The Graph API (bearer token) is asked about its own.
 
 use super::body::build_message_body;
-use super::errors::classify;
+use super::errors::classify_answer;
 use crate::meta::upload::{MediaUpload, find_inline_file, upload_inline_file};
 use crate::wire::http_exchange::{HttpExchange, HttpResponse, build_url, send_request};
 use crate::wire::json::{get_text, list_members};
@@ -28,26 +28,26 @@ pub(crate) struct MetaEndpoint<'a> {
 /// A number at a provider that takes Meta's bodies over HTTP.
 pub(crate) trait CloudNumber: Sync {
     /// Begins a `POST` to an action of the number, with its key. `None`: the base URL is not an HTTP URL.
-    fn post(&self, action: &str) -> Option<RequestBuilder>;
+    fn begin_request(&self, action: &str) -> Option<RequestBuilder>;
 
     /// Classifies an answer that is not a 2xx to a send attempt of this number (from 1).
-    fn classify(answer: &HttpResponse, attempt: u32) -> SendOutcome;
+    fn classify_answer(answer: &HttpResponse, attempt: u32) -> SendOutcome;
 
     /// Returns the longest time of one request.
-    fn timeout(&self) -> Duration;
+    fn request_timeout(&self) -> Duration;
 }
 
 impl CloudNumber for MetaEndpoint<'_> {
-    fn post(&self, action: &str) -> Option<RequestBuilder> {
+    fn begin_request(&self, action: &str) -> Option<RequestBuilder> {
         let url = build_url(self.base, &[self.version, self.phone_number_id.as_str(), action])?;
         Some(self.http.post(url).bearer_auth(self.token.expose_secret()))
     }
 
-    fn classify(answer: &HttpResponse, attempt: u32) -> SendOutcome {
-        classify(answer, attempt)
+    fn classify_answer(answer: &HttpResponse, attempt: u32) -> SendOutcome {
+        classify_answer(answer, attempt)
     }
 
-    fn timeout(&self) -> Duration {
+    fn request_timeout(&self) -> Duration {
         self.timeout
     }
 }
@@ -56,16 +56,16 @@ impl CloudNumber for MetaEndpoint<'_> {
 pub(crate) async fn send_message<N: CloudNumber>(at: &N, message: &OutgoingMessage) -> SendOutcome {
     let file = match find_inline_file(message) {
         Ok(Some(file)) => file,
-        Ok(None) => return post_message(at, message, at.timeout()).await,
+        Ok(None) => return post_message(at, message, at.request_timeout()).await,
         Err(outcome) => return outcome,
     };
-    let half = at.timeout() / 2;
-    let Some(request) = at.post("media") else {
+    let half = at.request_timeout() / 2;
+    let Some(request) = at.begin_request("media") else {
         return invalid_base_url();
     };
     let upload = MediaUpload {
         request,
-        classify: N::classify,
+        classify_answer: N::classify_answer,
         timeout: half,
     };
     match upload_inline_file(message, &file, upload).await {
@@ -81,12 +81,12 @@ async fn post_message<N: CloudNumber>(at: &N, message: &OutgoingMessage, timeout
         Ok(body) => body,
         Err(outcome) => return outcome,
     };
-    let Some(request) = at.post("messages") else {
+    let Some(request) = at.begin_request("messages") else {
         return invalid_base_url();
     };
     match send_request(request.json(&body), timeout).await.into_response() {
         Ok(answer) if answer.is_success() => read_accepted_answer(&answer),
-        Ok(answer) => N::classify(&answer, message.attempt),
+        Ok(answer) => N::classify_answer(&answer, message.attempt),
         Err(outcome) => outcome,
     }
 }
@@ -124,8 +124,12 @@ fn read_held_status(message: &Value) -> Option<HeldStatus> {
 /// Marks a message, and all messages before it, as read. If `typing`, "typing…" is shown for 25 seconds or until the
 /// reply. Meta has no typing indicator without a read mark. Best effort: the answer is not used.
 pub(crate) async fn mark_read(at: &impl CloudNumber, id: &str, typing: bool) {
-    if let Some(request) = at.post("messages") {
-        send_request(request.json(&build_read_receipt(id, typing)), at.timeout()).await;
+    if let Some(request) = at.begin_request("messages") {
+        send_request(
+            request.json(&build_read_receipt(id, typing)),
+            at.request_timeout(),
+        )
+        .await;
     }
 }
 
@@ -153,7 +157,7 @@ pub(crate) async fn fetch_connection(at: &MetaEndpoint<'_>) -> ConnectionAnswer 
 pub(crate) fn judge_connection<N: CloudNumber>(exchange: HttpExchange) -> ConnectionAnswer {
     match exchange {
         HttpExchange::Response(answer) if answer.is_success() => ConnectionAnswer::Open,
-        HttpExchange::Response(answer) => match N::classify(&answer, 1) {
+        HttpExchange::Response(answer) => match N::classify_answer(&answer, 1) {
             SendOutcome::Credentials { .. } => ConnectionAnswer::NeedsCredentials,
             // Any other refusal shows that the provider answers.
             _ if answer.status < 500 => ConnectionAnswer::Open,

@@ -32,7 +32,7 @@ pub(crate) struct MediaUpload {
     /// `POST` request to the provider's upload URL, with the key or token.
     pub(crate) request: RequestBuilder,
     /// Classifies an error answer to the upload; the second argument is the number of the send attempt.
-    pub(crate) classify: fn(&HttpResponse, u32) -> SendOutcome,
+    pub(crate) classify_answer: fn(&HttpResponse, u32) -> SendOutcome,
     pub(crate) timeout: Duration,
 }
 
@@ -70,9 +70,10 @@ pub(crate) async fn upload_inline_file(
         HttpExchange::Response(answer) if answer.is_success() => get_text(&answer.body, "id")
             .map(|id| with_media_id(message, file.media, id))
             .ok_or_else(|| retryable_outcome("an upload's answer without an id")),
-        HttpExchange::Response(answer) => {
-            Err(unknown_as_retryable((upload.classify)(&answer, message.attempt)))
-        }
+        HttpExchange::Response(answer) => Err(unknown_as_retryable((upload.classify_answer)(
+            &answer,
+            message.attempt,
+        ))),
         HttpExchange::NotSent(why) => {
             Err(ErrorClass::Unreached.into_send_outcome(why.to_owned(), None, message.attempt))
         }

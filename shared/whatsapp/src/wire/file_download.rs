@@ -83,15 +83,15 @@ pub(crate) async fn download_file(
     })
 }
 
-/// Returns the answer to a question about a file. `classify` is the provider's own judgement of its error answers.
+/// Returns the answer to a question about a file. `classify_answer` is the provider's own judgement of its error answers.
 pub(crate) fn read_file_answer(
     exchange: HttpExchange,
-    classify: fn(&HttpResponse, u32) -> SendOutcome,
+    classify_answer: fn(&HttpResponse, u32) -> SendOutcome,
 ) -> Result<HttpResponse, FileError> {
     match exchange {
         HttpExchange::Response(answer) if answer.is_success() => Ok(answer),
         HttpExchange::Response(answer) if answer.status == 404 => Err(FileError::Lost(FileLoss::Gone)),
-        HttpExchange::Response(answer) => Err(match classify(&answer, 1) {
+        HttpExchange::Response(answer) => Err(match classify_answer(&answer, 1) {
             SendOutcome::Credentials { .. } => FileError::Credentials,
             SendOutcome::Permanent { .. } | SendOutcome::Refused { .. } => FileError::Lost(FileLoss::Gone),
             _ => file_unavailable("it answered with an error"),

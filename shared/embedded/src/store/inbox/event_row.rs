@@ -3,7 +3,7 @@
 
 use crate::db_error::{DbError, DbResult};
 use crate::sql_records::{
-    decode_json, encode_json, execute_sql, keep_readable, query_first, query_one, query_value,
+    decode_json, encode_json, execute_sql, keep_readable, query_first_row, query_one, query_one_value,
     read_lossy_text,
 };
 use crate::stored_files::payload_file_name;
@@ -210,7 +210,7 @@ pub(crate) fn select_event_state(
         return Ok(known.map(|known| StoredEventState::Readable(known.state)));
     }
     let sql = "SELECT due IS NOT NULL FROM events WHERE id = ?1";
-    let is_due: Option<bool> = query_value(db, sql, [id])?;
+    let is_due: Option<bool> = query_one_value(db, sql, [id])?;
     Ok(is_due.map(|is_due| {
         if is_due {
             StoredEventState::UnreadablePending
@@ -230,7 +230,7 @@ pub(super) fn settle_unreadable(
 ) -> DbResult<bool> {
     let (at, expires) = times;
     let sql = "SELECT body FROM events WHERE id = ?1 AND due IS NOT NULL";
-    let body = query_first(db, sql, [id.as_str()], |row| read_lossy_text(row, 0))?;
+    let body = query_first_row(db, sql, [id.as_str()], |row| read_lossy_text(row, 0))?;
     let Some(body) = body.flatten() else {
         return Ok(false);
     };

@@ -7,7 +7,7 @@ pub(crate) use files::fetch_file;
 pub use files::{MediaBucket, S3Location};
 pub(crate) use templates::fetch_template;
 
-use super::super::errors::{AwsRefusal, classify};
+use super::super::errors::{AwsRefusal, classify_answer};
 use super::AwsSocialEndpoint;
 use crate::meta::body::build_message_body;
 use crate::meta::upload::find_inline_file;
@@ -153,7 +153,7 @@ fn classify_sdk_error<E: ProvideErrorMetadata + Error + 'static>(
                 code: refused.err().code(),
                 message: refused.err().message(),
             };
-            return classify(refusal, attempt);
+            return classify_answer(refusal, attempt);
         }
         SdkError::ConstructionFailure(_) | SdkError::DispatchFailure(_) if lacks_credentials(error) => {
             (ErrorClass::Credentials, "no AWS credentials")

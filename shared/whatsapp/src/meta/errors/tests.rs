@@ -5,7 +5,7 @@ use std::time::Duration;
 fn outcome(status: u16, code: i64) -> SendOutcome {
     let body =
         json!({"error": {"message": format!("(#{code}) Title"), "code": code, "type": "OAuthException"}});
-    classify(
+    classify_answer(
         &HttpResponse {
             status,
             body,
@@ -109,7 +109,7 @@ fn a_number_that_the_token_has_no_right_to_is_no_bad_parameter() {
             body,
             retry_after: None,
         };
-        classify(&answer, 1)
+        classify_answer(&answer, 1)
     };
     let why = "100 number unknown, or no right to it".to_owned();
     assert_eq!(classed(json!(33)), SendOutcome::Credentials { why });
@@ -126,7 +126,7 @@ fn a_file_that_could_not_be_fetched_is_tried_once_more() {
             body: json!({"error": {"code": 131_053}}),
             retry_after: None,
         };
-        classify(&answer, attempt)
+        classify_answer(&answer, attempt)
     };
     assert!(matches!(attempt(1), SendOutcome::Retryable { after: None, .. }));
     assert!(matches!(attempt(2), SendOutcome::Permanent { .. }));
@@ -149,7 +149,7 @@ fn the_limit_per_contact_asks_for_longer_after_each_attempt() {
             body: body.clone(),
             retry_after: None,
         };
-        match classify(&answer, attempt) {
+        match classify_answer(&answer, attempt) {
             SendOutcome::Retryable { after, .. } => after.unwrap().as_secs(),
             other => panic!("{other:?}"),
         }
@@ -181,7 +181,7 @@ fn an_unknown_code_is_judged_by_status_and_by_what_meta_says_of_it() {
             body,
             retry_after: None,
         };
-        classify(&answer, 1)
+        classify_answer(&answer, 1)
     };
     assert!(matches!(transient(400), SendOutcome::Retryable { .. }));
     assert!(matches!(transient(503), SendOutcome::Unknown { .. }));
@@ -190,7 +190,7 @@ fn an_unknown_code_is_judged_by_status_and_by_what_meta_says_of_it() {
 #[test]
 fn an_answer_without_a_code_is_judged_by_its_status() {
     let plain = |status| {
-        classify(
+        classify_answer(
             &HttpResponse {
                 status,
                 body: Value::Null,
