@@ -42,7 +42,7 @@ mod tool_failure;
 mod tools;
 mod transcriber;
 
-pub use crate::page::{Page, PageRequest};
+pub use crate::page::{Page, PageRequest, join_pages};
 pub use crate::port_error::{PortError, PortResult, RECORD_BYTES_MAX};
 pub use crate::retry_write::WRITE_TRIES;
 pub use crate::write_outcome::{CommitOutcome, WriteOutcome};

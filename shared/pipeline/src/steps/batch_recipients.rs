@@ -16,9 +16,8 @@ pub(crate) async fn forget_recipients(deps: &Deps, tenant: &TenantId, guests: &[
     if guests.is_empty() {
         return Ok(());
     }
-    let mut cursor = None;
-    loop {
-        let page = PageRequest { limit: PAGE, cursor };
+    let mut next = Some(PageRequest::first(PAGE));
+    while let Some(page) = next {
         let found = list_batches(deps.store(), tenant, &page).await?;
         for batch in &found.items {
             let invited = |guest: &&Guest| guest.occasion == batch.occasion;
@@ -27,11 +26,9 @@ pub(crate) async fn forget_recipients(deps: &Deps, tenant: &TenantId, guests: &[
                 forget_in_batch(deps, batch, &theirs).await?;
             }
         }
-        cursor = found.next_cursor;
-        if cursor.is_none() {
-            return Ok(());
-        }
+        next = page.follow(found.next_cursor);
     }
+    Ok(())
 }
 
 async fn forget_in_batch(deps: &Deps, batch: &Batch, guests: &[&Guest]) -> PortResult<()> {

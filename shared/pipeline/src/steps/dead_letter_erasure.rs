@@ -68,19 +68,16 @@ async fn erase_listed(
     filter: &DeadLetterFilter,
     is_theirs: impl Fn(&DeadLetter) -> bool + Send + Sync,
 ) -> PortResult<usize> {
-    let mut page = PageRequest::first(PAGE);
-    let mut erased = 0;
-    loop {
+    let (mut erased, mut next) = (0, Some(PageRequest::first(PAGE)));
+    while let Some(page) = next {
         let found = list_dead_letters(deps.store(), filter, &page).await?;
         for dead_letter in found.items.iter().filter(|dead_letter| is_theirs(dead_letter)) {
             erase_dead_letter(deps, dead_letter).await?;
             erased += 1;
         }
-        match found.next_cursor {
-            Some(cursor) => page.cursor = Some(cursor),
-            None => return Ok(erased),
-        }
+        next = page.follow(found.next_cursor);
     }
+    Ok(erased)
 }
 
 /// Erases what a dead letter names, then the dead letter itself.

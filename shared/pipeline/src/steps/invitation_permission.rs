@@ -128,17 +128,13 @@ async fn list_earlier_times(deps: &Deps, guest: &Guest, own: &InvitationId) -> P
     }
     let mut times = Vec::new();
     for one in &person {
-        let mut cursor = None;
-        loop {
-            let page = PageRequest { limit: PAGE, cursor };
+        let mut next = Some(PageRequest::first(PAGE));
+        while let Some(page) = next {
             let theirs = list_invitations(deps.store(), &one.tenant, &one.occasion, Some(&one.id), &page);
             let found = theirs.await?;
             let earlier = found.items.iter().filter(|invitation| invitation.id < *own);
             times.extend(earlier.filter_map(Invitation::counted_at));
-            cursor = found.next_cursor;
-            if cursor.is_none() {
-                break;
-            }
+            next = page.follow(found.next_cursor);
         }
     }
     Ok(times)

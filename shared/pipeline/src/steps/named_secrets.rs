@@ -81,25 +81,17 @@ async fn find_missing_of_agents(deps: &Deps) -> PortResult<Vec<MissingSecret>> {
         let mut page = ConfigDocument::default();
         if let Some(next) = calendars.take() {
             let found = list_entries::<Calendar>(store, None, &next).await?;
-            (page.calendars, calendars) = (found.items, follow(found.next_cursor));
+            (page.calendars, calendars) = (found.items, next.follow(found.next_cursor));
         }
         if let Some(next) = tools.take() {
             let found = list_entries::<Tool>(store, None, &next).await?;
-            (page.tools, tools) = (found.items, follow(found.next_cursor));
+            (page.tools, tools) = (found.items, next.follow(found.next_cursor));
         }
         if let Some(next) = agents.take() {
             let found = list_entries::<Agent>(store, None, &next).await?;
-            (page.agents, agents) = (found.items, follow(found.next_cursor));
+            (page.agents, agents) = (found.items, next.follow(found.next_cursor));
         }
         missing.extend(find_missing(deps, page.list_named_secrets()).await);
     }
     Ok(missing)
-}
-
-/// Returns the request for the page at `cursor`; `None`: there is none.
-fn follow(cursor: Option<String>) -> Option<PageRequest> {
-    cursor.map(|cursor| PageRequest {
-        limit: PAGE,
-        cursor: Some(cursor),
-    })
 }

@@ -32,7 +32,7 @@ impl<'a> TenantPages<'a> {
     pub(crate) fn begin(store: &'a dyn Table) -> Self {
         Self {
             store,
-            next: Some(first_page()),
+            next: Some(PageRequest::first(PAGE)),
         }
     }
 
@@ -42,7 +42,7 @@ impl<'a> TenantPages<'a> {
             return Ok(None);
         };
         let found = list_entries::<Tenant>(self.store, None, &page).await?;
-        self.next = follow_next_page(found.next_cursor);
+        self.next = page.follow(found.next_cursor);
         Ok(Some(found.items))
     }
 }
@@ -73,7 +73,7 @@ impl<'a> WorkingPages<'a> {
             store,
             disabled,
             budgets,
-            next: Some(first_page()),
+            next: Some(PageRequest::first(PAGE)),
         })
     }
 
@@ -83,20 +83,8 @@ impl<'a> WorkingPages<'a> {
             return Ok(None);
         };
         let found = list_entries::<Instance>(self.store, None, &page).await?;
-        self.next = follow_next_page(found.next_cursor);
+        self.next = page.follow(found.next_cursor);
         let works = |instance: &Instance| !instance.disabled && !self.disabled.contains(&instance.tenant);
         Ok(Some(found.items.into_iter().filter(works).collect()))
     }
-}
-
-/// Returns the page that begins at `next_cursor`; `None`: there is none.
-fn follow_next_page(next_cursor: Option<String>) -> Option<PageRequest> {
-    next_cursor.map(|cursor| PageRequest {
-        cursor: Some(cursor),
-        ..first_page()
-    })
-}
-
-fn first_page() -> PageRequest {
-    PageRequest::first(PAGE)
 }

@@ -20,10 +20,7 @@ pub async fn list_audit(
         .as_ref()
         .is_some_and(|tenant| !caller.scope.covers(tenant))
     {
-        return Ok(Page {
-            items: Vec::new(),
-            next_cursor: None,
-        });
+        return Ok(Page::empty());
     }
     filter.tenant = caller.scope.tenant().cloned().or(filter.tenant);
     audit::list_audit(deps.store(), &filter, page).await

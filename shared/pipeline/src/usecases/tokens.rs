@@ -153,10 +153,7 @@ pub async fn list_tokens(
     page: &PageRequest,
 ) -> PortResult<Page<Token>> {
     if tenant.is_some_and(|tenant| !caller.scope.covers(tenant)) {
-        return Ok(Page {
-            items: Vec::new(),
-            next_cursor: None,
-        });
+        return Ok(Page::empty());
     }
     let tenant = caller.scope.tenant().or(tenant);
     tokens::list_tokens(deps.store(), tenant, page).await

@@ -189,18 +189,15 @@ async fn list_sums_of_conversation(
         return Ok(None);
     };
     let bound = find_config_by_id(deps.store(), &conversation.instance).await?;
-    let (mut sums, mut page): (Vec<UsageSum>, _) =
-        (conversation.list_unsent_use().collect(), PageRequest::first(PAGE));
-    loop {
+    let mut sums: Vec<UsageSum> = conversation.list_unsent_use().collect();
+    let mut next = Some(PageRequest::first(PAGE));
+    while let Some(page) = next {
         let listed = deps.store().list_messages(id, &page).await?;
         let deliveries = find_message_deliveries(deps, bound.as_deref(), &listed.items).await?;
         for (message, delivery) in listed.items.iter().zip(&deliveries) {
             sums.extend(list_message_use(message, delivery.as_ref(), bound.as_deref()));
         }
-        page.cursor = listed.next_cursor;
-        if page.cursor.is_none() {
-            break;
-        }
+        next = page.follow(listed.next_cursor);
     }
     sums.retain(|sum| (request.from..=request.to).contains(&sum.day));
     Ok(Some(sums))

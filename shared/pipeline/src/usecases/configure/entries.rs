@@ -62,10 +62,7 @@ pub async fn list_visible_entries<T: ConfigEntry + recado_ports::table::Record>(
 ) -> PortResult<Page<T>> {
     let own = match tenant {
         Some(wanted) if !caller.scope.covers(wanted) => {
-            return Ok(Page {
-                items: Vec::new(),
-                next_cursor: None,
-            });
+            return Ok(Page::empty());
         }
         wanted => caller.scope.tenant().or(wanted),
     };

@@ -54,8 +54,8 @@ pub(super) async fn list_unapplied_events(
             of_nobody,
             ..DeadLetterFilter::default()
         };
-        let mut page = PageRequest::first(PAGE);
-        loop {
+        let mut next = Some(PageRequest::first(PAGE));
+        while let Some(page) = next {
             let found = list_dead_letters(deps.store(), &filter, &page).await?;
             for dead_letter in found.items {
                 if let DeadLetterContent::Event(job) = dead_letter.what
@@ -64,10 +64,7 @@ pub(super) async fn list_unapplied_events(
                     events.push((*job, true));
                 }
             }
-            page.cursor = found.next_cursor;
-            if page.cursor.is_none() {
-                break;
-            }
+            next = page.follow(found.next_cursor);
         }
     }
     events.sort_by(|(a, _), (b, _)| a.event.cmp(&b.event));

@@ -58,9 +58,8 @@ fn is_daily_look(now: Timestamp) -> bool {
 /// Gives up the dead letters whose period is over, and renews the payloads that the others name. Returns the number of
 /// dead letters that were given up.
 async fn look_at_dead_letters(deps: &Deps) -> PortResult<usize> {
-    let mut page = PageRequest::first(PAGE);
-    let mut given_up = 0;
-    loop {
+    let (mut given_up, mut next) = (0, Some(PageRequest::first(PAGE)));
+    while let Some(page) = next {
         let found = list_dead_letters(deps.store(), &DeadLetterFilter::default(), &page).await?;
         let periods = &read_periods(deps, &found.items).await?;
         // A record that cannot be read keeps its own letter, and no other.
@@ -72,11 +71,9 @@ async fn look_at_dead_letters(deps: &Deps) -> PortResult<usize> {
             .try_collect()
             .await?;
         given_up += ended.into_iter().flatten().filter(|ended| *ended).count();
-        match found.next_cursor {
-            Some(cursor) => page.cursor = Some(cursor),
-            None => return Ok(given_up),
-        }
+        next = page.follow(found.next_cursor);
     }
+    Ok(given_up)
 }
 
 /// Reads for how long the tenants of these dead letters keep them.

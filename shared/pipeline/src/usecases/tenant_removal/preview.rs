@@ -20,14 +20,16 @@ pub(super) async fn count_contents(
         tenant: Some(tenant.clone()),
         ..ConversationFilter::default()
     };
-    let page = PageRequest::first;
     let dead_letters = count_dead_letters(store, Some(tenant)).await?.count_of(None);
     let mut report = RemovalReport {
         agents: document.agents.len(),
         instances: document.instances.len(),
-        tokens: list_tokens(store, Some(tenant), &page(TOKENS)).await?.items.len(),
+        tokens: list_tokens(store, Some(tenant), &PageRequest::first(TOKENS))
+            .await?
+            .items
+            .len(),
         conversations: store
-            .search_conversations(&filter, &page(COUNTED_MAX))
+            .search_conversations(&filter, &PageRequest::first(COUNTED_MAX))
             .await?
             .items
             .len(),

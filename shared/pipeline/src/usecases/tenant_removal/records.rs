@@ -138,19 +138,13 @@ impl Removed<'_> {
             tenant: Some(self.tenant.clone()),
             ..DeadLetterFilter::default()
         };
-        let (mut ids, mut cursor) = (BTreeSet::new(), None);
-        loop {
-            let page = PageRequest {
-                limit: RECORDS,
-                cursor,
-            };
+        let (mut ids, mut next) = (BTreeSet::new(), Some(PageRequest::first(RECORDS)));
+        while let Some(page) = next {
             let found = list_dead_letters(deps.store(), &filter, &page).await?;
             ids.extend(found.items.into_iter().map(|dead_letter| dead_letter.id));
-            match found.next_cursor {
-                Some(next) => cursor = Some(next),
-                None => return Ok(ids),
-            }
+            next = page.follow(found.next_cursor);
         }
+        Ok(ids)
     }
 
     fn owns_letter(&self, dead_letter: &DeadLetter) -> bool {

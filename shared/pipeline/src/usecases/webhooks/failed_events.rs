@@ -46,22 +46,21 @@ pub async fn redrive_failed_events(
 ) -> Result<usize, WebhookError> {
     let (tenant, endpoint) = find_endpoint(deps, caller, named, id).await?;
     let store = deps.store();
-    let mut page = PageRequest::first(PAGE);
     let mut chosen = Vec::new();
     match choice {
         FailedChoice::One(cursor) => {
             let found = find_failed_event(store, &tenant.id, &endpoint.id, cursor).await?;
             chosen.push(found.ok_or(WebhookError::NoFailedEvent)?);
         }
-        FailedChoice::All => loop {
-            let found = endpoints::list_failed_events(store, &tenant.id, &endpoint.id, &page).await?;
-            let given_up = |failed: &Versioned<FailedEvent>| failed.record.next_at.is_none();
-            chosen.extend(found.items.into_iter().filter(given_up));
-            page.cursor = found.next_cursor;
-            if page.cursor.is_none() {
-                break;
+        FailedChoice::All => {
+            let mut next = Some(PageRequest::first(PAGE));
+            while let Some(page) = next {
+                let found = endpoints::list_failed_events(store, &tenant.id, &endpoint.id, &page).await?;
+                let given_up = |failed: &Versioned<FailedEvent>| failed.record.next_at.is_none();
+                chosen.extend(found.items.into_iter().filter(given_up));
+                next = page.follow(found.next_cursor);
             }
-        },
+        }
     }
     let count = chosen.len();
     let action = AuditAction::DeadLetterRedriven;

@@ -39,19 +39,16 @@ const STATES_MAX: usize = 100_000;
 
 /// Returns all endpoints to which events are posted, each with its tenant.
 pub async fn list_posted_endpoints(deps: &Deps) -> PortResult<Vec<(TenantId, WebhookEndpoint)>> {
-    let mut page = PageRequest::first(TENANTS);
-    let mut endpoints = Vec::new();
-    loop {
+    let (mut endpoints, mut next) = (Vec::new(), Some(PageRequest::first(TENANTS)));
+    while let Some(page) = next {
         let found = list_entries::<Tenant>(deps.store(), None, &page).await?;
         for tenant in &found.items {
             let own = tenant.webhook_endpoints().iter().cloned();
             endpoints.extend(own.map(|endpoint| (tenant.id.clone(), endpoint)));
         }
-        match found.next_cursor {
-            Some(cursor) => page.cursor = Some(cursor),
-            None => return Ok(endpoints),
-        }
+        next = page.follow(found.next_cursor);
     }
+    Ok(endpoints)
 }
 
 /// Removes the records of endpoints that are configured no more.

@@ -3,7 +3,7 @@ use recado_domain::contact::ContactAddress;
 use recado_domain::ids::TenantId;
 use recado_domain::invitations::{Guest, Invitation};
 use recado_ports::Deps;
-use recado_ports::ports::{PageRequest, PortResult};
+use recado_ports::ports::{PortResult, join_pages};
 use recado_ports::records::invitations::list_invitations;
 use serde::Serialize;
 use std::collections::BTreeSet;
@@ -27,16 +27,13 @@ pub(super) async fn export_guests(
 ) -> PortResult<Vec<ExportedGuest>> {
     let mut exported = Vec::new();
     for guest in find_guests(deps, tenant, addresses).await? {
-        let (mut invitations, mut page) = (Vec::new(), PageRequest::first(PAGE));
-        loop {
-            let (tenant, occasion) = (&guest.tenant, &guest.occasion);
-            let sent = list_invitations(deps.store(), tenant, occasion, Some(&guest.id), &page).await?;
-            invitations.extend(sent.items);
-            page.cursor = sent.next_cursor;
-            if page.cursor.is_none() {
-                break;
-            }
-        }
+        let Guest {
+            tenant, occasion, id, ..
+        } = &guest;
+        let invitations = join_pages(PAGE, |page| async move {
+            list_invitations(deps.store(), tenant, occasion, Some(id), &page).await
+        })
+        .await?;
         exported.push(ExportedGuest { guest, invitations });
     }
     Ok(exported)

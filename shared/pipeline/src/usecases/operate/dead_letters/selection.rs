@@ -88,15 +88,12 @@ pub(super) async fn select_letters(
         lines.entry(line).or_default().0.push(place);
     };
     if selection.ids.is_empty() {
-        let mut page = PageRequest::first(PAGE);
+        let mut next = Some(PageRequest::first(PAGE));
         let filter = narrow_filter(deps, caller, selection.filter.clone()).await?;
-        loop {
+        while let Some(page) = next {
             let found = list_dead_letters(deps.store(), &filter, &page).await?;
             found.items.iter().for_each(&mut take);
-            page.cursor = found.next_cursor;
-            if page.cursor.is_none() {
-                break;
-            }
+            next = page.follow(found.next_cursor);
         }
     }
     for id in &selection.ids {
