@@ -41,21 +41,13 @@ use crate::rules::target_change::TargetChangeRule;
 use crate::steps::agent_return::AgentReturnJobs;
 use crate::steps::file_job::FileJobs;
 use crate::usecases::deliver::BatchJobs;
-use crate::usecases::reconcile::connection_looks::ConnectionLooks;
-use crate::usecases::reconcile::contact_pictures::ContactPictures;
-use crate::usecases::reconcile::dead_letter_retention::DeadLetterRetention;
 use crate::usecases::reconcile::due_batches::DueBatches;
-use crate::usecases::reconcile::due_files::DueFiles;
-use crate::usecases::reconcile::due_messages::DueMessages;
-use crate::usecases::reconcile::identity_attempts::IdentityAttempts;
-use crate::usecases::reconcile::inactivity::Inactivity;
-use crate::usecases::reconcile::missing_secrets::MissingSecrets;
+use crate::usecases::reconcile::due_records::{DueFiles, DueMessages, OverdueEmails, OverdueReturns};
 use crate::usecases::reconcile::overdue_effects::OverdueEffects;
-use crate::usecases::reconcile::overdue_emails::OverdueEmails;
-use crate::usecases::reconcile::overdue_returns::OverdueReturns;
-use crate::usecases::reconcile::retention::Retention;
-use crate::usecases::reconcile::sampling::Sampling;
-use crate::usecases::reconcile::standings::Standings;
+use crate::usecases::reconcile::{
+    connection_looks, contact_pictures, dead_letter_retention, identity_attempts, inactivity,
+    missing_secrets, retention, sampling, standings,
+};
 use crate::usecases::send_email::EmailJobs;
 
 /// The parts of a turn, in the order in which each question is asked. The model reads instructions in this order.
@@ -125,17 +117,17 @@ pub(crate) static AFTER_COMMIT: &[&dyn AfterCommit] = &[
 ];
 
 /// The passes of a minute, in the order in which they run. Those that work on the reading of the installation come last.
-pub(crate) static RECONCILE_PASSES: &[&dyn ReconcilePass] = &[
-    &ContactPictures,
-    &Inactivity,
-    &MissingSecrets,
-    &DeadLetterRetention,
-    &Retention,
+pub(crate) static RECONCILE_PASSES: &[&ReconcilePass] = &[
+    &contact_pictures::PASS,
+    &inactivity::PASS,
+    &missing_secrets::PASS,
+    &dead_letter_retention::PASS,
+    &retention::PASS,
     // The sample keeps the looks at connections, so it is made after them.
-    &ConnectionLooks,
-    &Sampling,
-    &Standings,
-    &IdentityAttempts,
+    &connection_looks::PASS,
+    &sampling::PASS,
+    &standings::PASS,
+    &identity_attempts::PASS,
 ];
 
 /// The records of features that have a time of their own. They take turns in this order.

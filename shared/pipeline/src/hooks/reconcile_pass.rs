@@ -1,7 +1,7 @@
 //! The hook for work that a feature does in the background, once a minute or less often.
 
 use crate::steps::installation_reading::InstallationReading;
-use async_trait::async_trait;
+use futures::future::BoxFuture;
 use jiff::Timestamp;
 use recado_domain::alert::MissingSecret;
 use recado_domain::connection_look::ConnectionLook;
@@ -11,27 +11,23 @@ use recado_ports::ports::PortResult;
 
 /// A pass of a feature, which `reconcile` runs in each minute in which it is due. One that fails is logged and counted, and the others
 /// run all the same.
-#[async_trait]
-pub(crate) trait ReconcilePass: Send + Sync {
-    /// Returns the name by which the report counts what the pass did.
-    fn name_in_report(&self) -> &'static str;
-
-    /// Returns the text that is logged if the pass fails.
-    fn failure_message(&self) -> &'static str;
-
-    /// Returns `true` if the pass runs in the minute of `now`.
-    fn is_due_at(&self, _now: Timestamp) -> bool {
-        true
-    }
-
-    /// Returns `true` if the pass works on what was read of the installation. Such passes run after the others, and not at all in a
-    /// minute in which the reading failed.
-    fn works_on_reading(&self) -> bool {
-        false
-    }
-
+pub(crate) struct ReconcilePass {
+    /// Name by which the report counts what the pass did.
+    pub(crate) name_in_report: &'static str,
+    /// Text that is logged if the pass fails.
+    pub(crate) failure_message: &'static str,
+    /// Returns `true` if the pass runs in the minute of a time.
+    pub(crate) is_due_at: fn(Timestamp) -> bool,
+    /// `true`: the pass works on what was read of the installation. Such passes run after the others, and not at all in a minute in
+    /// which the reading failed.
+    pub(crate) works_on_reading: bool,
     /// Runs the pass. Returns how much it did.
-    async fn run_for_minute(&self, deps: &Deps, minute: &mut PassMinute) -> PortResult<usize>;
+    pub(crate) run: for<'a> fn(&'a Deps, &'a mut PassMinute) -> BoxFuture<'a, PortResult<usize>>,
+}
+
+/// Is the `is_due_at` of a pass that runs in each minute.
+pub(crate) fn is_every_minute(_: Timestamp) -> bool {
+    true
 }
 
 /// The state that the passes of one minute share.

@@ -8,14 +8,11 @@ pub(crate) mod dead_letter_retention;
 mod dead_queue_collection;
 pub(crate) mod due_batches;
 mod due_bookings;
-pub(crate) mod due_files;
-pub(crate) mod due_messages;
+pub(crate) mod due_records;
 pub(crate) mod identity_attempts;
 pub(crate) mod inactivity;
 pub(crate) mod missing_secrets;
 pub(crate) mod overdue_effects;
-pub(crate) mod overdue_emails;
-pub(crate) mod overdue_returns;
 mod pending_events;
 mod report;
 pub(crate) mod retention;
@@ -125,10 +122,10 @@ async fn look_at_installation(deps: &Deps, minute: &mut PassMinute, done: &mut R
 /// Runs the passes that are due in this minute: those that need the reading of the installation, or those that do not.
 async fn run_passes(deps: &Deps, with_reading: bool, minute: &mut PassMinute, done: &mut ReconcileReport) {
     for pass in RECONCILE_PASSES {
-        if pass.works_on_reading() == with_reading && pass.is_due_at(deps.system().now()) {
-            let did = pass.run_for_minute(deps, minute).await;
-            let count = done.count_failure(pass.failure_message(), did);
-            done.count(pass.name_in_report(), count);
+        if pass.works_on_reading == with_reading && (pass.is_due_at)(deps.system().now()) {
+            let did = (pass.run)(deps, minute).await;
+            let count = done.count_failure(pass.failure_message, did);
+            done.count(pass.name_in_report, count);
         }
     }
 }

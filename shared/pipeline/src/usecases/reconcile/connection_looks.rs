@@ -2,18 +2,15 @@
 //!
 //! Which instances a pass asked for is kept in its sample, with which it is written. A good answer writes nothing.
 
-use crate::hooks::reconcile_pass::{PassMinute, ReconcilePass};
+use crate::hooks::reconcile_pass::{PassMinute, ReconcilePass, is_every_minute};
 use crate::steps::connection::{read_connection_looks, record_answer, record_unreachable};
 use crate::steps::enabled_instance::find_enabled_instance;
 use crate::steps::installation_reading::InstallationReading;
 use crate::steps::queue_message::format_error_chain;
-use async_trait::async_trait;
 use futures::stream::{self, StreamExt};
 use jiff::{SignedDuration, Timestamp};
 use recado_domain::config::InstanceConfig;
-use recado_domain::connection_look::{
-    ASKED_MAX, ConnectionLook, add_look, choose_next_instances, find_last_look,
-};
+use recado_domain::connection_look::{ASKED_MAX, add_look, choose_next_instances, find_last_look};
 use recado_domain::ids::InstanceId;
 use recado_domain::instance::ConnectionStatus;
 use recado_domain::millis::add_duration;
@@ -35,31 +32,13 @@ const ASKED_AGAIN_AFTER: SignedDuration = SignedDuration::from_secs(10);
 const GONE_BEFORE: SignedDuration = SignedDuration::from_mins(1);
 
 /// Each open instance's provider is asked in turn. So a connection that is gone is noticed while nothing is sent.
-pub(crate) struct ConnectionLooks;
-
-#[async_trait]
-impl ReconcilePass for ConnectionLooks {
-    fn name_in_report(&self) -> &'static str {
-        "asked"
-    }
-
-    fn failure_message(&self) -> &'static str {
-        "connections were not looked at"
-    }
-
-    fn works_on_reading(&self) -> bool {
-        true
-    }
-
-    async fn run_for_minute(&self, deps: &Deps, minute: &mut PassMinute) -> PortResult<usize> {
-        let Some(reading) = &mut minute.reading else {
-            return Ok(0);
-        };
-        let (looks, asked) = look_at_connections(deps, reading, minute.began).await?;
-        minute.looks = looks;
-        Ok(asked)
-    }
-}
+pub(crate) static PASS: ReconcilePass = ReconcilePass {
+    name_in_report: "asked",
+    failure_message: "connections were not looked at",
+    is_due_at: is_every_minute,
+    works_on_reading: true,
+    run: |deps, minute| Box::pin(look_at_connections(deps, minute)),
+};
 
 /// What a first question showed.
 enum FirstLook {
@@ -81,18 +60,17 @@ struct Silence {
     asked_at: Timestamp,
 }
 
-/// Asks for the instances whose turn it is in a pass that began at `began`. Shows in `reading` what was found. Returns the looks
-/// that count now, and the number of instances that were asked for.
-async fn look_at_connections(
-    deps: &Deps,
-    reading: &mut InstallationReading,
-    began: Timestamp,
-) -> PortResult<(Vec<ConnectionLook>, usize)> {
+/// Asks for the instances whose turn it is. Shows in the minute's reading what was found, and keeps the looks that count now. Returns
+/// the number of instances that were asked for.
+async fn look_at_connections(deps: &Deps, minute: &mut PassMinute) -> PortResult<usize> {
+    let Some(reading) = &mut minute.reading else {
+        return Ok(0);
+    };
     let now = deps.system().now();
     let looks = read_connection_looks(deps.store(), now).await?;
     let ids = list_open_devices(deps, reading);
     let mut next = choose_next_instances(&looks, &ids);
-    let until = add_duration(began, FIRST_WITHIN);
+    let until = add_duration(minute.began, FIRST_WITHIN);
     let questions: Vec<_> = ids
         .get(next.clone())
         .unwrap_or_default()
@@ -126,7 +104,8 @@ async fn look_at_connections(
     for id in &changed {
         show_change(deps, reading, id).await?;
     }
-    Ok((add_look(looks, &ids, next, now), asked))
+    minute.looks = add_look(looks, &ids, next, now);
+    Ok(asked)
 }
 
 /// Returns the ids of the open instances whose provider can lose its connection without a report, sorted.

@@ -1,11 +1,10 @@
 //! Asks providers for the pictures of contacts that wrote lately, some in each pass. No message waits for it.
 
 use super::inactivity::{CHECK_INTERVAL_MINUTES, is_check_minute};
-use crate::hooks::reconcile_pass::{PassMinute, ReconcilePass};
+use crate::hooks::reconcile_pass::{ReconcilePass, is_every_minute};
 use crate::steps::enabled_instance::find_instance_of;
 use crate::steps::save_conversation::save_conversation;
 use crate::steps::working_instances::WorkingPages;
-use async_trait::async_trait;
 use jiff::Timestamp;
 use recado_domain::conversation::{Conversation, ConversationStatus};
 use recado_domain::ids::{InstanceId, TenantId};
@@ -26,22 +25,13 @@ const INSTANCES_IN_TURN: usize = 5;
 const ASKED_IN_TURN: usize = 2;
 
 /// The picture of each contact that writes is asked for once, and again when the answer is old.
-pub(crate) struct ContactPictures;
-
-#[async_trait]
-impl ReconcilePass for ContactPictures {
-    fn name_in_report(&self) -> &'static str {
-        "pictures"
-    }
-
-    fn failure_message(&self) -> &'static str {
-        "pictures were not asked for"
-    }
-
-    async fn run_for_minute(&self, deps: &Deps, _minute: &mut PassMinute) -> PortResult<usize> {
-        fetch_due_pictures(deps).await
-    }
-}
+pub(crate) static PASS: ReconcilePass = ReconcilePass {
+    name_in_report: "pictures",
+    failure_message: "pictures were not asked for",
+    is_due_at: is_every_minute,
+    works_on_reading: false,
+    run: |deps, _| Box::pin(fetch_due_pictures(deps)),
+};
 
 /// The pictures that a pass asked for.
 #[derive(Default)]

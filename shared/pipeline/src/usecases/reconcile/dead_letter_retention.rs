@@ -1,12 +1,11 @@
 //! Looks at all dead letters once a day: those whose retention period is over are given up for good, and the payloads that
 //! the others name are kept. Payloads are bodies too large for a queue, and uploads of messages.
 
-use crate::hooks::reconcile_pass::{PassMinute, ReconcilePass};
+use crate::hooks::reconcile_pass::ReconcilePass;
 use crate::steps::dead_letter_erasure::erase_event_body;
 use crate::steps::dead_letter_purge::purge_named_record;
 use crate::steps::unreadable::pass_over_unreadable;
 use crate::steps::upload;
-use async_trait::async_trait;
 use futures::stream::{self, StreamExt, TryStreamExt};
 use jiff::Timestamp;
 use recado_domain::config::{ConfigNames, EntryRef};
@@ -28,26 +27,13 @@ const SIDE_BY_SIDE: usize = 16;
 const OF_NOBODY: RetentionPeriod = RetentionPeriod::Days(90);
 
 /// Each dead letter is kept for its period with the payload that it names, and then given up for good.
-pub(crate) struct DeadLetterRetention;
-
-#[async_trait]
-impl ReconcilePass for DeadLetterRetention {
-    fn name_in_report(&self) -> &'static str {
-        "given_up"
-    }
-
-    fn failure_message(&self) -> &'static str {
-        "dead letters were not looked at"
-    }
-
-    fn is_due_at(&self, now: Timestamp) -> bool {
-        is_daily_look(now)
-    }
-
-    async fn run_for_minute(&self, deps: &Deps, _minute: &mut PassMinute) -> PortResult<usize> {
-        look_at_dead_letters(deps).await
-    }
-}
+pub(crate) static PASS: ReconcilePass = ReconcilePass {
+    name_in_report: "given_up",
+    failure_message: "dead letters were not looked at",
+    is_due_at: is_daily_look,
+    works_on_reading: false,
+    run: |deps, _| Box::pin(look_at_dead_letters(deps)),
+};
 
 /// Returns `true` in the first minute of each day (UTC). Once a day is enough: no stored payload expires in less than
 /// two weeks.

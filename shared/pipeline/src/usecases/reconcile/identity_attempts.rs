@@ -1,15 +1,13 @@
 //! Has first messages sent once more, to linked identities, where WhatsApp did not acknowledge them. Such messages were seen to arrive by
 //! the identity and never by the number (evolution-api #2629).
 
-use crate::hooks::reconcile_pass::{PassMinute, ReconcilePass};
+use crate::hooks::reconcile_pass::{PassMinute, ReconcilePass, is_every_minute};
 use crate::steps::enabled_instance::find_instance_of;
 use crate::steps::first_contact::{is_first_contact, may_begin_chat};
-use crate::steps::installation_reading::InstallationReading;
 use crate::steps::linked_threads::{find_latest_conversation, other_name};
 use crate::steps::outgoing::find_outgoing;
 use crate::steps::queue_message::format_error_chain;
 use crate::steps::wake_up;
-use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
 use recado_domain::config::InstanceConfig;
 use recado_domain::contact::ContactAddress;
@@ -38,33 +36,20 @@ const PAGE: usize = 100;
 const PAGES_MAX: usize = 5;
 
 /// A first message without an acknowledgement goes once more, to the linked identity. An instance gets one attempt in a pass.
-pub(crate) struct IdentityAttempts;
-
-#[async_trait]
-impl ReconcilePass for IdentityAttempts {
-    fn name_in_report(&self) -> &'static str {
-        "identity_attempts"
-    }
-
-    fn failure_message(&self) -> &'static str {
-        "messages without an acknowledgement were not looked at"
-    }
-
-    fn works_on_reading(&self) -> bool {
-        true
-    }
-
-    async fn run_for_minute(&self, deps: &Deps, minute: &mut PassMinute) -> PortResult<usize> {
-        match &minute.reading {
-            Some(reading) => Box::pin(begin_identity_attempts(deps, reading)).await,
-            None => Ok(0),
-        }
-    }
-}
+pub(crate) static PASS: ReconcilePass = ReconcilePass {
+    name_in_report: "identity_attempts",
+    failure_message: "messages without an acknowledgement were not looked at",
+    is_due_at: is_every_minute,
+    works_on_reading: true,
+    run: |deps, minute| Box::pin(begin_identity_attempts(deps, minute)),
+};
 
 /// Begins the attempts by linked identities that are due. Each instance gets one in a pass: where nothing is acknowledged, its session is
 /// at fault, and more attempts would help nobody. Returns the number of messages.
-async fn begin_identity_attempts(deps: &Deps, reading: &InstallationReading) -> PortResult<usize> {
+async fn begin_identity_attempts(deps: &Deps, minute: &mut PassMinute) -> PortResult<usize> {
+    let Some(reading) = &minute.reading else {
+        return Ok(0);
+    };
     let settings = deps.settings();
     let is_local = |provider| deps.providers().capabilities(provider).acceptance_is_local;
     let mut instances = reading.instances.iter();

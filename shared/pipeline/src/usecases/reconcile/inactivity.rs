@@ -1,9 +1,8 @@
 //! Silent instances: they say that they are connected but receive nothing at hours when messages usually come.
 
 use super::automatic_catch_up::catch_up_automatically;
-use crate::hooks::reconcile_pass::{PassMinute, ReconcilePass};
+use crate::hooks::reconcile_pass::ReconcilePass;
 use crate::steps::working_instances::WorkingPages;
-use async_trait::async_trait;
 use futures::stream::{self, StreamExt};
 use jiff::{SignedDuration, Timestamp};
 use recado_domain::config::Instance;
@@ -29,26 +28,13 @@ const PAGES: usize = 20;
 const SIDE_BY_SIDE: usize = 16;
 
 /// An instance that became silent is reported once, within five minutes.
-pub(crate) struct Inactivity;
-
-#[async_trait]
-impl ReconcilePass for Inactivity {
-    fn name_in_report(&self) -> &'static str {
-        "silent"
-    }
-
-    fn failure_message(&self) -> &'static str {
-        "silences were not looked for"
-    }
-
-    fn is_due_at(&self, now: Timestamp) -> bool {
-        is_check_minute(now)
-    }
-
-    async fn run_for_minute(&self, deps: &Deps, _minute: &mut PassMinute) -> PortResult<usize> {
-        check_inactivity(deps).await
-    }
-}
+pub(crate) static PASS: ReconcilePass = ReconcilePass {
+    name_in_report: "silent",
+    failure_message: "silences were not looked for",
+    is_due_at: is_check_minute,
+    works_on_reading: false,
+    run: |deps, _| Box::pin(check_inactivity(deps)),
+};
 
 /// Returns `true` if this minute's pass of `reconcile` makes the check.
 pub(super) fn is_check_minute(now: Timestamp) -> bool {

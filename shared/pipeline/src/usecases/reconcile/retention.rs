@@ -2,13 +2,12 @@
 //! has it. What is still owed stays: messages that are open, wait for an answer or can be redriven. It is looked at
 //! again a day later.
 
-use crate::hooks::reconcile_pass::{PassMinute, ReconcilePass};
+use crate::hooks::reconcile_pass::ReconcilePass;
 use crate::steps::file_fetch::delete_files_of;
 use crate::steps::journal_erasure::forget_effects;
 use crate::steps::linked_threads::delete_links;
 use crate::steps::queue_message::format_error_chain;
 use crate::steps::working_instances::TenantPages;
-use async_trait::async_trait;
 use futures::stream::{self, StreamExt};
 use jiff::{SignedDuration, Timestamp};
 use recado_domain::config::Tenant;
@@ -39,26 +38,13 @@ const AGAIN: SignedDuration = SignedDuration::from_hours(24);
 const EMPTY_AGAIN: SignedDuration = SignedDuration::from_hours(7 * 24);
 
 /// Each message is deleted soon after its period is over, unless something is owed for it.
-pub(crate) struct Retention;
-
-#[async_trait]
-impl ReconcilePass for Retention {
-    fn name_in_report(&self) -> &'static str {
-        "expired"
-    }
-
-    fn failure_message(&self) -> &'static str {
-        "what is kept no longer was not deleted"
-    }
-
-    fn is_due_at(&self, now: Timestamp) -> bool {
-        is_retention_minute(now)
-    }
-
-    async fn run_for_minute(&self, deps: &Deps, _minute: &mut PassMinute) -> PortResult<usize> {
-        delete_due_messages(deps).await
-    }
-}
+pub(crate) static PASS: ReconcilePass = ReconcilePass {
+    name_in_report: "expired",
+    failure_message: "what is kept no longer was not deleted",
+    is_due_at: is_retention_minute,
+    works_on_reading: false,
+    run: |deps, _| Box::pin(delete_due_messages(deps)),
+};
 
 /// Returns `true` if this minute's pass of `reconcile` deletes what is due.
 fn is_retention_minute(now: Timestamp) -> bool {

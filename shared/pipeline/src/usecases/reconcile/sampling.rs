@@ -1,14 +1,12 @@
 //! Stores a sample of each minute, from which trends are made.
 
 use super::SIDE_BY_SIDE;
-use crate::hooks::reconcile_pass::{PassMinute, ReconcilePass};
+use crate::hooks::reconcile_pass::{PassMinute, ReconcilePass, is_every_minute};
 use crate::steps::installation_reading::InstallationReading;
-use async_trait::async_trait;
 use futures::stream::{self, StreamExt, TryStreamExt};
-use recado_domain::connection_look::ConnectionLook;
 use recado_domain::ids::InstanceId;
 use recado_domain::millis::add_duration;
-use recado_domain::sample::{MinuteSample, SAMPLE_RETENTION};
+use recado_domain::sample::SAMPLE_RETENTION;
 use recado_ports::Deps;
 use recado_ports::ports::PortResult;
 use recado_ports::records::samples::put_samples;
@@ -21,39 +19,20 @@ const TENANTS_MAX: usize = 99;
 const RATES_MAX: usize = 100;
 
 /// Each minute has one sample of the installation, which keeps the looks at connections, and samples of its tenants.
-pub(crate) struct Sampling;
+pub(crate) static PASS: ReconcilePass = ReconcilePass {
+    name_in_report: "samples",
+    failure_message: "no sample was stored",
+    is_due_at: is_every_minute,
+    works_on_reading: true,
+    run: |deps, minute| Box::pin(record_samples(deps, minute)),
+};
 
-#[async_trait]
-impl ReconcilePass for Sampling {
-    fn name_in_report(&self) -> &'static str {
-        "samples"
-    }
-
-    fn failure_message(&self) -> &'static str {
-        "no sample was stored"
-    }
-
-    fn works_on_reading(&self) -> bool {
-        true
-    }
-
-    async fn run_for_minute(&self, deps: &Deps, minute: &mut PassMinute) -> PortResult<usize> {
-        let Some(reading) = &minute.reading else {
-            return Ok(0);
-        };
-        let looks = std::mem::take(&mut minute.looks);
-        minute.sample = Some(record_samples(deps, reading, looks).await?);
-        Ok(1)
-    }
-}
-
-/// Stores the sample of the installation, with the looks at connections, and those of tenants, the worst first. Returns the
-/// installation's.
-async fn record_samples(
-    deps: &Deps,
-    reading: &InstallationReading,
-    looks: Vec<ConnectionLook>,
-) -> PortResult<MinuteSample> {
+/// Stores the sample of the installation, with the looks at connections, and those of tenants, the worst first.
+async fn record_samples(deps: &Deps, minute: &mut PassMinute) -> PortResult<usize> {
+    let Some(reading) = &minute.reading else {
+        return Ok(0);
+    };
+    let looks = std::mem::take(&mut minute.looks);
     let slots = read_slots(deps, reading).await?;
     let mut installation = reading.to_sample(&slots);
     installation.looks = looks;
@@ -74,7 +53,8 @@ async fn record_samples(
     samples.push(installation.clone());
     let expires = add_duration(deps.system().now(), SAMPLE_RETENTION);
     put_samples(deps.store(), &samples, expires).await?;
-    Ok(installation)
+    minute.sample = Some(installation);
+    Ok(1)
 }
 
 /// Reads the numbers of send slots of the instances for which messages wait.

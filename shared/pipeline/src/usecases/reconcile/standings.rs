@@ -1,9 +1,8 @@
 //! Asks once an hour how WhatsApp judges each number: its quality, and to how many people its business may write first.
 
 use super::SIDE_BY_SIDE;
-use crate::hooks::reconcile_pass::{PassMinute, ReconcilePass};
-use crate::steps::installation_reading::{InstallationReading, InstanceReading};
-use async_trait::async_trait;
+use crate::hooks::reconcile_pass::{PassMinute, ReconcilePass, is_every_minute};
+use crate::steps::installation_reading::InstanceReading;
 use futures::stream::{self, StreamExt};
 use jiff::Timestamp;
 use recado_domain::ids::{InstanceId, hash_parts};
@@ -16,29 +15,13 @@ use recado_ports::records::configuration::find_config_by_id;
 const MINUTES: u64 = 60;
 
 /// The quality and the limit of each number are asked for once an hour, where its provider tells them.
-pub(crate) struct Standings;
-
-#[async_trait]
-impl ReconcilePass for Standings {
-    fn name_in_report(&self) -> &'static str {
-        "standings"
-    }
-
-    fn failure_message(&self) -> &'static str {
-        "numbers were not asked for"
-    }
-
-    fn works_on_reading(&self) -> bool {
-        true
-    }
-
-    async fn run_for_minute(&self, deps: &Deps, minute: &mut PassMinute) -> PortResult<usize> {
-        match &minute.reading {
-            Some(reading) => ask_standings(deps, reading).await,
-            None => Ok(0),
-        }
-    }
-}
+pub(crate) static PASS: ReconcilePass = ReconcilePass {
+    name_in_report: "standings",
+    failure_message: "numbers were not asked for",
+    is_due_at: is_every_minute,
+    works_on_reading: true,
+    run: |deps, minute| Box::pin(ask_standings(deps, minute)),
+};
 
 /// Returns `true` if this is the minute of the hour in which this instance's number is asked for.
 fn is_in_turn(instance: &InstanceId, now: Timestamp) -> bool {
@@ -47,7 +30,10 @@ fn is_in_turn(instance: &InstanceId, now: Timestamp) -> bool {
 }
 
 /// Asks for the numbers whose turn it is, and stores what was told. Returns their number.
-async fn ask_standings(deps: &Deps, reading: &InstallationReading) -> PortResult<usize> {
+async fn ask_standings(deps: &Deps, minute: &mut PassMinute) -> PortResult<usize> {
+    let Some(reading) = &minute.reading else {
+        return Ok(0);
+    };
     let now = deps.system().now();
     let is_asked = |one: &&InstanceReading| {
         let has_limit = deps
