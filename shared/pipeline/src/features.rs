@@ -7,7 +7,7 @@ use crate::gates::permission::{
 use crate::gates::sent_message::{ReadMarks, SentChange, SentFile, ServiceWindowForm, TemplateGate};
 use crate::hooks::after_commit::AfterCommit;
 use crate::hooks::beside_send::BesideSend;
-use crate::hooks::feature_timer::{FeatureJob, FeatureTimer};
+use crate::hooks::feature_timer::FeatureTimer;
 use crate::hooks::inbound_rule::InboundRule;
 use crate::hooks::reconcile_pass::ReconcilePass;
 use crate::hooks::reply_check::ReplyCheck;
@@ -38,9 +38,6 @@ use crate::rules::other_agent::OtherAgentRule;
 use crate::rules::phone_greeting::PhoneGreetingRule;
 use crate::rules::quoted_message::QuotedMessageRule;
 use crate::rules::target_change::TargetChangeRule;
-use crate::steps::agent_return::AgentReturnJobs;
-use crate::steps::file_job::FileJobs;
-use crate::usecases::deliver::BatchJobs;
 use crate::usecases::reconcile::due_batches::DueBatches;
 use crate::usecases::reconcile::due_records::{DueFiles, DueMessages, OverdueEmails, OverdueReturns};
 use crate::usecases::reconcile::overdue_effects::OverdueEffects;
@@ -48,7 +45,6 @@ use crate::usecases::reconcile::{
     connection_looks, contact_pictures, dead_letter_retention, identity_attempts, inactivity,
     missing_secrets, retention, sampling, standings,
 };
-use crate::usecases::send_email::EmailJobs;
 
 /// The parts of a turn, in the order in which each question is asked. The model reads instructions in this order.
 pub(crate) static TURN_PARTS: &[&dyn TurnPart] = &[
@@ -139,6 +135,3 @@ pub(crate) static FEATURE_TIMERS: &[&dyn FeatureTimer] = &[
     &DueFiles,
     &OverdueReturns,
 ];
-
-/// The jobs of features on the queues `turns` and `outbound`.
-pub(crate) static FEATURE_JOBS: &[&dyn FeatureJob] = &[&AgentReturnJobs, &FileJobs, &BatchJobs, &EmailJobs];

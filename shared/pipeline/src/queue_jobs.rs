@@ -1,9 +1,12 @@
 //! The messages of the queues `turns` and `outbound`: each holds a job of one of several kinds.
 
-use crate::features::FEATURE_JOBS;
-use crate::steps::queue_message::{self, REQUEUE_AFTER_RECEIVES};
+use crate::steps::file_job::handle_file_job;
+use crate::steps::queue_message::{REQUEUE_AFTER_RECEIVES, decide_verdict, parse_queue_message};
 use crate::steps::trace_span::continue_trace;
 use crate::steps::verdict::Verdict;
+use crate::usecases::agent_return::handle_return_timer;
+use crate::usecases::deliver::handle_batch_job;
+use crate::usecases::send_email::handle_email_job;
 use crate::usecases::{reply, send};
 use futures::future::BoxFuture;
 use jiff::Timestamp;
@@ -25,27 +28,25 @@ pub fn handle_turns_message<'a>(
     receives: u32,
     deadline: Option<Timestamp>,
 ) -> BoxFuture<'a, Verdict> {
-    Box::pin(run_turns_message(deps, body, receives, deadline))
-}
-
-async fn run_turns_message(deps: &Deps, body: &str, receives: u32, deadline: Option<Timestamp>) -> Verdict {
-    let message: TurnsMessage = match queue_message::parse_queue_message(deps, QueueName::Turns, body).await {
-        Ok(message) => message,
-        Err(verdict) => return verdict,
-    };
-    let job = &message.job;
-    let span = tracing::info_span!(
-        "turn", job = job.kind_name(), conversation_id = job.conversation().map(display),
-        correlation_id = %job.correlation(), receives
-    );
-    continue_trace(&span, job.correlation(), job.parent());
-    async {
-        // Boxed to keep this future small: thousands of them may wait side by side.
-        let worked = Box::pin(handle_turns_job(deps, &message, receives, deadline)).await;
-        queue_message::decide_verdict(deps, worked, &deps.settings().turns_backoff, receives)
-    }
-    .instrument(span)
-    .await
+    Box::pin(async move {
+        let message: TurnsMessage = match parse_queue_message(deps, QueueName::Turns, body).await {
+            Ok(message) => message,
+            Err(verdict) => return verdict,
+        };
+        let job = &message.job;
+        let span = tracing::info_span!(
+            "turn", job = job.kind_name(), conversation_id = job.conversation().map(display),
+            correlation_id = %job.correlation(), receives
+        );
+        continue_trace(&span, job.correlation(), job.parent());
+        async {
+            // Boxed to keep this future small: thousands of them may wait side by side.
+            let worked = Box::pin(handle_turns_job(deps, &message, receives, deadline)).await;
+            decide_verdict(deps, worked, &deps.settings().turns_backoff, receives)
+        }
+        .instrument(span)
+        .await
+    })
 }
 
 /// Does a job after some preparation. The dead letter of a redriven job is removed first. A job that was received too often is
@@ -66,22 +67,12 @@ async fn handle_turns_job(
             .await?;
         return Ok(Verdict::Done);
     }
-    if let TurnsJob::Turn(job) = &message.job {
-        return reply::handle_turn_job(deps, job, deadline).await;
+    match &message.job {
+        TurnsJob::Turn(job) => reply::handle_turn_job(deps, job, deadline).await,
+        TurnsJob::AgentReturn(job) => Box::pin(handle_return_timer(deps, job)).await,
+        TurnsJob::File(job) => Box::pin(handle_file_job(deps, job)).await,
+        TurnsJob::Batch(job) => Box::pin(handle_batch_job(deps, job, receives)).await,
     }
-    for feature in FEATURE_JOBS {
-        let handled = feature.handle_turns_job(deps, &message.job, receives).await?;
-        if let Some(verdict) = handled {
-            return Ok(verdict);
-        }
-    }
-    Ok(drop_job_of_nobody(QueueName::Turns))
-}
-
-/// Drops a job that no feature takes. The record that it names is found by `reconcile`, when it is due.
-fn drop_job_of_nobody(queue: QueueName) -> Verdict {
-    tracing::error!(queue = queue.as_str(), "no feature takes the job");
-    Verdict::Done
 }
 
 /// Handles one message of the queue `outbound`. `receives` is how often the queue has delivered it. No attempt begins that may not
@@ -95,28 +86,11 @@ pub fn handle_outbound_message<'a>(
     receives: u32,
     deadline: Option<Timestamp>,
 ) -> BoxFuture<'a, Verdict> {
-    Box::pin(run_outbound_message(deps, carriers, body, receives, deadline))
-}
-
-async fn run_outbound_message(
-    deps: &Deps,
-    carriers: &dyn EmailSenders,
-    body: &str,
-    receives: u32,
-    deadline: Option<Timestamp>,
-) -> Verdict {
-    let job: OutboundJob = match queue_message::parse_queue_message(deps, QueueName::Outbound, body).await {
-        Ok(job) => job,
-        Err(verdict) => return verdict,
-    };
-    if let OutboundJob::Send(job) = &job {
-        return send::handle_send_job(deps, job, receives, deadline).await;
-    }
-    for feature in FEATURE_JOBS {
-        let handled = feature.handle_outbound_job(deps, carriers, &job, receives, deadline);
-        if let Some(verdict) = handled.await {
-            return verdict;
+    Box::pin(async move {
+        match parse_queue_message(deps, QueueName::Outbound, body).await {
+            Ok(OutboundJob::Send(job)) => send::handle_send_job(deps, &job, receives, deadline).await,
+            Ok(OutboundJob::Email(job)) => handle_email_job(deps, carriers, &job, receives, deadline).await,
+            Err(verdict) => verdict,
         }
-    }
-    drop_job_of_nobody(QueueName::Outbound)
+    })
 }

@@ -1,6 +1,5 @@
 //! The steps: what several use cases share.
 
-pub(crate) mod agent_return;
 pub(crate) mod alert_config;
 pub(crate) mod answer_view;
 pub(crate) mod attempt_permission;

@@ -1,5 +1,6 @@
 //! The use cases: what the functions do. A use case imports steps and no other use case.
 
+pub(crate) mod agent_return;
 pub mod alert;
 pub mod appointments;
 pub mod audit;

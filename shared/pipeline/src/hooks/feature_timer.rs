@@ -1,13 +1,11 @@
-//! The hooks for what falls due in a feature: records with a time of their own, and jobs of the queues `turns` and `outbound`.
+//! The hook for what falls due in a feature: records with a time of their own.
 
-use crate::steps::verdict::Verdict;
 use async_trait::async_trait;
 use jiff::Timestamp;
 use recado_domain::conversation::Conversation;
 use recado_domain::ids::InstanceId;
-use recado_domain::wake_up::{OutboundJob, TurnsJob};
 use recado_ports::Deps;
-use recado_ports::ports::{EmailSenders, OverdueWork, PortResult};
+use recado_ports::ports::{OverdueWork, PortResult};
 
 /// The records of a feature that have a time of their own. `reconcile` asks each minute which are due, and has them handled.
 #[async_trait]
@@ -51,31 +49,4 @@ pub(crate) type DueRecords = Vec<Box<dyn DueRecord>>;
 pub(crate) fn box_records<R: DueRecord + 'static>(records: Vec<R>) -> DueRecords {
     let boxed = |record: R| -> Box<dyn DueRecord> { Box::new(record) };
     records.into_iter().map(boxed).collect()
-}
-
-/// The jobs of a feature. A job only says that its record may be due: where it is lost, `reconcile` finds the record.
-#[async_trait]
-pub(crate) trait FeatureJob: Send + Sync {
-    /// Handles a job of the queue `turns` that was delivered `receives` times. Returns `None` if it is no job of this feature.
-    async fn handle_turns_job(
-        &self,
-        _deps: &Deps,
-        _job: &TurnsJob,
-        _receives: u32,
-    ) -> PortResult<Option<Verdict>> {
-        Ok(None)
-    }
-
-    /// Handles a job of the queue `outbound` that was delivered `receives` times. No attempt begins that may not end before `deadline`.
-    /// Returns `None` if it is no job of this feature.
-    async fn handle_outbound_job(
-        &self,
-        _deps: &Deps,
-        _carriers: &dyn EmailSenders,
-        _job: &OutboundJob,
-        _receives: u32,
-        _deadline: Option<Timestamp>,
-    ) -> Option<Verdict> {
-        None
-    }
 }

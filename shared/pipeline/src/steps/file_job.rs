@@ -1,6 +1,5 @@
 //! Jobs of files: the bytes are fetched and the text is read, apart from the turns of their conversation.
 
-use crate::hooks::feature_timer::FeatureJob;
 use crate::steps::enabled_instance::find_instance_of;
 use crate::steps::file_expiry::remove_expired_file;
 use crate::steps::file_fetch::{fetch_files_within, list_waiting_files};
@@ -8,7 +7,6 @@ use crate::steps::file_reading::{list_unread_files, read_texts_within};
 use crate::steps::file_record::change_file_record;
 use crate::steps::trace_span::find_parent_span;
 use crate::steps::verdict::Verdict;
-use async_trait::async_trait;
 use jiff::SignedDuration;
 use recado_domain::config::InstanceConfig;
 use recado_domain::ids::MessageId;
@@ -47,26 +45,8 @@ pub(crate) async fn handle_due_file(deps: &Deps, id: &MessageId) -> PortResult<b
     Ok(true)
 }
 
-/// A file is fetched and its text read apart from the turns of its conversation.
-pub(crate) struct FileJobs;
-
-#[async_trait]
-impl FeatureJob for FileJobs {
-    async fn handle_turns_job(
-        &self,
-        deps: &Deps,
-        job: &TurnsJob,
-        _receives: u32,
-    ) -> PortResult<Option<Verdict>> {
-        match job {
-            TurnsJob::File(job) => Box::pin(handle_file_job(deps, job)).await.map(Some),
-            _ => Ok(None),
-        }
-    }
-}
-
 /// Handles the job of a file: fetches it, apart from the turns of its conversation.
-async fn handle_file_job(deps: &Deps, job: &FileJob) -> PortResult<Verdict> {
+pub(crate) async fn handle_file_job(deps: &Deps, job: &FileJob) -> PortResult<Verdict> {
     let Some(message) = deps.store().find_message(&job.message_id()).await? else {
         return Ok(Verdict::Done);
     };

@@ -16,7 +16,7 @@ use crate::steps::outgoing_check::{
 };
 use crate::steps::scope::find_instance_within;
 use crate::steps::wake_up;
-pub(crate) use invitations::BatchJobs;
+pub(crate) use invitations::handle_batch_job;
 pub use invitations::{
     AcceptedBatch, AcceptedInvitation, BatchProgress, BatchRequest, InvitationError, InvitationRequest,
     InvitationView, ListedRecipient, LogFilter, NamedGuest, SessionView, export_invitations, find_batch,

@@ -3,7 +3,6 @@
 //! The attempt is stored before the carrier is asked, and its outcome after it. So a crash in between leaves an attempt of unknown
 //! outcome, which is repeated only where the carrier recognizes the repeat.
 
-use crate::hooks::feature_timer::FeatureJob;
 use crate::steps::attempt_permission::{AttemptPermission, judge_attempt};
 use crate::steps::email_outbox::{move_email_to_dead_letters, outbox_of, requeue_dead_email, save_outbox};
 use crate::steps::invited_tenant::find_tenant;
@@ -11,7 +10,6 @@ use crate::steps::queue_message::{REQUEUE_AFTER_RECEIVES, decide_verdict};
 use crate::steps::trace_span::continue_trace;
 use crate::steps::verdict::Verdict;
 use crate::steps::wake_up::enqueue_outbound;
-use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
 use recado_domain::config::{EmailSender, Tenant};
 use recado_domain::email::{
@@ -21,7 +19,7 @@ use recado_domain::ids::EmailSenderId;
 use recado_domain::invitations::{BATCH_PERMIT, Invitation};
 use recado_domain::millis::add_duration;
 use recado_domain::reason::Reason;
-use recado_domain::wake_up::{EmailJob, OutboundJob};
+use recado_domain::wake_up::EmailJob;
 use recado_ports::Deps;
 use recado_ports::ports::{EmailError, EmailSenders, PortResult, WriteOutcome};
 use recado_ports::random_id::generate_nonce;
@@ -50,29 +48,9 @@ const UNREACHABLE_PAUSE: SignedDuration = SignedDuration::from_secs(60);
 /// Number of tries to store an outcome. An outcome that is not stored becomes an unknown one.
 const OUTCOME_TRIES: usize = 3;
 
-/// The e-mail of an invitation is given to its carrier once, unless the carrier recognizes the repeat.
-pub(crate) struct EmailJobs;
-
-#[async_trait]
-impl FeatureJob for EmailJobs {
-    async fn handle_outbound_job(
-        &self,
-        deps: &Deps,
-        carriers: &dyn EmailSenders,
-        job: &OutboundJob,
-        receives: u32,
-        deadline: Option<Timestamp>,
-    ) -> Option<Verdict> {
-        let OutboundJob::Email(job) = job else {
-            return None;
-        };
-        Some(handle_email_job(deps, carriers, job, receives, deadline).await)
-    }
-}
-
 /// Handles the job of an e-mail. `receives` is how often the queue has delivered it. No attempt begins that may not end before
 /// `deadline`.
-async fn handle_email_job(
+pub(crate) async fn handle_email_job(
     deps: &Deps,
     senders: &dyn EmailSenders,
     job: &EmailJob,

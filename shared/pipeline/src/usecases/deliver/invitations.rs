@@ -17,7 +17,7 @@ mod ready;
 use super::DeliverError;
 use crate::steps::cancelled_batch::take_back_delivery;
 use crate::steps::identity;
-pub(crate) use batches::BatchJobs;
+pub(crate) use batches::handle_batch_job;
 pub use batches::{
     AcceptedBatch, BatchProgress, BatchRequest, ListedRecipient, find_batch, list_batch_recipients,
     list_batches, order_batch, send_batch,

@@ -16,7 +16,7 @@ use super::{InvitationError, InvitationRequest, NamedGuest};
 use crate::steps::batch_job::enqueue_batch;
 use crate::steps::identity;
 use crate::usecases::deliver::DeliverError;
-pub(crate) use expansion::BatchJobs;
+pub(crate) use expansion::handle_batch_job;
 use futures::stream::{self, StreamExt, TryStreamExt};
 use jiff::{SignedDuration, Timestamp};
 pub use orders::order_batch;

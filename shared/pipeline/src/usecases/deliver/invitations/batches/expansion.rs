@@ -7,11 +7,9 @@ use super::piece::{MadeInvitations, make_invitations};
 use super::portfolio::{PortfolioBudget, find_budget};
 use super::progress::look_for_end;
 use super::recipient_request::request_of;
-use crate::hooks::feature_timer::FeatureJob;
 use crate::steps::batch_job::enqueue_batch;
 use crate::steps::occasion_reminders::{end_reminder, find_planned};
 use crate::steps::verdict::Verdict;
-use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
 use recado_domain::access::{Caller, Scope, TokenRole};
 use recado_domain::ids::{BatchId, TenantId};
@@ -19,7 +17,7 @@ use recado_domain::instance::{ConnectionStatus, InstanceChange, InstanceState};
 use recado_domain::invitations::{BATCH_CHUNK, Batch, BatchChunk, BatchState, InvitationChannel};
 use recado_domain::millis::add_duration;
 use recado_domain::rate::Rate;
-use recado_domain::wake_up::{BatchJob, TurnsJob};
+use recado_domain::wake_up::BatchJob;
 use recado_ports::Deps;
 use recado_ports::deps::capabilities;
 use recado_ports::ports::{PortError, PortResult, WriteOutcome};
@@ -62,26 +60,8 @@ impl From<PortError> for JobStop {
     }
 }
 
-/// A batch is expanded piece by piece, each piece once.
-pub(crate) struct BatchJobs;
-
-#[async_trait]
-impl FeatureJob for BatchJobs {
-    async fn handle_turns_job(
-        &self,
-        deps: &Deps,
-        job: &TurnsJob,
-        receives: u32,
-    ) -> PortResult<Option<Verdict>> {
-        match job {
-            TurnsJob::Batch(job) => Box::pin(handle_batch_job(deps, job, receives)).await.map(Some),
-            _ => Ok(None),
-        }
-    }
-}
-
 /// Handles the job of a batch. `receives` is how often the queue has delivered it.
-async fn handle_batch_job(deps: &Deps, job: &BatchJob, receives: u32) -> PortResult<Verdict> {
+pub(crate) async fn handle_batch_job(deps: &Deps, job: &BatchJob, receives: u32) -> PortResult<Verdict> {
     match expand_next_piece(deps, job, receives).await {
         Ok(()) => Ok(Verdict::Done),
         Err(JobStop::Ended(verdict)) => Ok(verdict),

@@ -1,39 +1,19 @@
 //! Gives conversations back to the agent when the time of their people is over.
 
-use crate::hooks::feature_timer::FeatureJob;
 use crate::steps::linked_threads::give_back_others;
 use crate::steps::reply_coverage::highest_covered_ordinal;
 use crate::steps::save_conversation::save_conversation;
 use crate::steps::verdict::Verdict;
 use crate::steps::wake_up;
-use async_trait::async_trait;
 use recado_domain::conversation::{Conversation, ConversationMode};
 use recado_domain::ids::TokenName;
 use recado_domain::wake_up::{AgentReturnJob, TurnsJob};
 use recado_ports::Deps;
 use recado_ports::ports::{PortResult, WriteOutcome};
 
-/// The agent comes back to a conversation of people at the time that its record says.
-pub(crate) struct AgentReturnJobs;
-
-#[async_trait]
-impl FeatureJob for AgentReturnJobs {
-    async fn handle_turns_job(
-        &self,
-        deps: &Deps,
-        job: &TurnsJob,
-        _receives: u32,
-    ) -> PortResult<Option<Verdict>> {
-        match job {
-            TurnsJob::AgentReturn(job) => Box::pin(handle_return_timer(deps, job)).await.map(Some),
-            _ => Ok(None),
-        }
-    }
-}
-
 /// Handles a timer of the agent's return. If the time has come, the conversation is given back, and the agent is asked for
 /// what is owed. If a person wrote since, the timer is set to the later time. If the agent has the conversation, the timer is over.
-async fn handle_return_timer(deps: &Deps, job: &AgentReturnJob) -> PortResult<Verdict> {
+pub(crate) async fn handle_return_timer(deps: &Deps, job: &AgentReturnJob) -> PortResult<Verdict> {
     let Some(conversation) = deps.store().find_conversation(&job.conversation).await? else {
         return Ok(Verdict::Done);
     };
