@@ -88,6 +88,9 @@ impl TurnPart for MessageFiles {
         Ok(())
     }
 
+    /// Takes files out of a request that the model refuses for them, so that it is asked again. Those for which it does are looked for, once.
+    /// Where none is found by itself, there are too many together: the older half is left out until it answers. `earlier`: the number of
+    /// times that this was done for the request.
     async fn mend_request(
         &self,
         deps: &Deps,
@@ -96,7 +99,17 @@ impl TurnPart for MessageFiles {
         error: LlmError,
         earlier: usize,
     ) -> Result<(), LlmError> {
-        mend_refused_request(deps, turn, request, error, earlier).await
+        let refused = match error {
+            LlmError::FilesRefused(why) => why,
+            other => return Err(other),
+        };
+        tracing::warn!(why = %refused, "the model is asked again without the files that it refuses");
+        set_remaining_time(deps, turn, request)?;
+        let is_found = earlier == 0 && leave_out_refused_files(deps, turn, request, refused).await?;
+        if !is_found {
+            leave_out_older_half(request);
+        }
+        set_remaining_time(deps, turn, request)
     }
 }
 
@@ -241,29 +254,6 @@ async fn leave_out_unopened_files(deps: &Deps, turn: &mut LeasedTurn<'_>, reques
         .into_iter()
         .filter_map(|(ordinal, why)| Some((ordinal, why.as_lasting_refusal()?)));
     note_refusals(deps, turn, refused.collect()).await;
-}
-
-/// Takes files out of a request that the model refuses for them, so that it is asked again. Those for which it does are looked for, once.
-/// Where none is found by itself, there are too many together: the older half is left out until it answers. `earlier`: the number of
-/// times that this was done for the request.
-async fn mend_refused_request(
-    deps: &Deps,
-    turn: &mut LeasedTurn<'_>,
-    request: &mut LlmRequest,
-    error: LlmError,
-    earlier: usize,
-) -> Result<(), LlmError> {
-    let refused = match error {
-        LlmError::FilesRefused(why) => why,
-        other => return Err(other),
-    };
-    tracing::warn!(why = %refused, "the model is asked again without the files that it refuses");
-    set_remaining_time(deps, turn, request)?;
-    let is_found = earlier == 0 && leave_out_refused_files(deps, turn, request, refused).await?;
-    if !is_found {
-        leave_out_older_half(request);
-    }
-    set_remaining_time(deps, turn, request)
 }
 
 fn set_remaining_time(deps: &Deps, turn: &LeasedTurn<'_>, request: &mut LlmRequest) -> Result<(), LlmError> {

@@ -17,53 +17,49 @@ pub(crate) struct AccessListRule;
 
 #[async_trait]
 impl InboundRule for AccessListRule {
+    /// Returns `true` if the message would begin a conversation and the instance's access list refuses its author. `found` is
+    /// the person's thread. What a contact wants of marketing is stored in any case. A message that was stored before the list
+    /// changed stays stored. Of a person on the block list, number and linked identity are kept, if the message shows both: the
+    /// next message may show one of them.
     async fn refuses_message(
         &self,
         deps: &Deps,
         arrival: &InboundArrival<'_>,
         found: &FoundThread<'_>,
     ) -> PortResult<bool> {
-        is_refused(deps, arrival, found).await
-    }
-}
-
-/// Returns `true` if the message would begin a conversation and the instance's access list refuses its author. `found` is
-/// the person's thread. What a contact wants of marketing is stored in any case. A message that was stored before the list
-/// changed stays stored. Of a person on the block list, number and linked identity are kept, if the message shows both: the
-/// next message may show one of them.
-async fn is_refused(deps: &Deps, arrival: &InboundArrival<'_>, found: &FoundThread<'_>) -> PortResult<bool> {
-    let (access, inbound) = (&arrival.bound.instance.access, arrival.inbound);
-    let latest = found.newest.as_ref();
-    let goes_on = latest.is_some_and(|latest| latest.status == ConversationStatus::Active);
-    let is_preference = matches!(
-        inbound.content,
-        Content::System {
-            what: SystemNote::MarketingStopped | SystemNote::MarketingResumed,
-            ..
+        let (access, inbound) = (&arrival.bound.instance.access, arrival.inbound);
+        let latest = found.newest.as_ref();
+        let goes_on = latest.is_some_and(|latest| latest.status == ConversationStatus::Active);
+        let is_preference = matches!(
+            inbound.content,
+            Content::System {
+                what: SystemNote::MarketingStopped | SystemNote::MarketingResumed,
+                ..
+            }
+        );
+        if goes_on || access.is_empty() || is_preference {
+            return Ok(false);
         }
-    );
-    if goes_on || access.is_empty() || is_preference {
-        return Ok(false);
+        let phone = inbound.phone.as_deref().and_then(ContactAddress::parse);
+        let names: Vec<&ContactAddress> = [
+            Some(&inbound.address),
+            phone.as_ref(),
+            inbound.numberless_identity.as_ref(),
+            found.known_as.as_ref(),
+        ]
+        .into_iter()
+        .flatten()
+        .collect();
+        if !access.refuses_person(&names) || person_thread::goes_on_elsewhere(deps, found).await? {
+            return Ok(false);
+        }
+        let record = deps.store().find_event(&arrival.job.event).await?;
+        if record.is_some_and(|record| record.stored.is_some()) {
+            return Ok(false);
+        }
+        if access.blocks_person(&names) {
+            Box::pin(person_thread::learn_refused_identity(deps, arrival, found)).await?;
+        }
+        Ok(true)
     }
-    let phone = inbound.phone.as_deref().and_then(ContactAddress::parse);
-    let names: Vec<&ContactAddress> = [
-        Some(&inbound.address),
-        phone.as_ref(),
-        inbound.numberless_identity.as_ref(),
-        found.known_as.as_ref(),
-    ]
-    .into_iter()
-    .flatten()
-    .collect();
-    if !access.refuses_person(&names) || person_thread::goes_on_elsewhere(deps, found).await? {
-        return Ok(false);
-    }
-    let record = deps.store().find_event(&arrival.job.event).await?;
-    if record.is_some_and(|record| record.stored.is_some()) {
-        return Ok(false);
-    }
-    if access.blocks_person(&names) {
-        Box::pin(person_thread::learn_refused_identity(deps, arrival, found)).await?;
-    }
-    Ok(true)
 }

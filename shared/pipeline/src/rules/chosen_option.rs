@@ -26,6 +26,9 @@ pub(crate) struct ChosenOptionRule;
 
 #[async_trait]
 impl InboundRule for ChosenOptionRule {
+    /// Notes in `message` the option that it chooses of the open question. Does so if that went out as numbered text or as a poll. The
+    /// contact's next message closes the question, whatever it says; only then the question is read. A message that quotes a question
+    /// with numbers chooses from that one, whenever it comes.
     async fn apply_message(
         &self,
         deps: &Deps,
@@ -36,60 +39,48 @@ impl InboundRule for ChosenOptionRule {
         if !arrival.is_of_contact() {
             return Ok(());
         }
-        note_chosen_option(deps, arrival, conversation, message).await
-    }
-}
-
-/// Notes in `message` the option that it chooses of the open question. Does so if that went out as numbered text or as a poll. The
-/// contact's next message closes the question, whatever it says; only then the question is read. A message that quotes a question
-/// with numbers chooses from that one, whenever it comes.
-async fn note_chosen_option(
-    deps: &Deps,
-    arrival: &InboundArrival<'_>,
-    conversation: &mut Conversation,
-    message: &mut Message,
-) -> PortResult<()> {
-    let inbound = arrival.inbound;
-    let open = conversation.newest_question();
-    if let Some((id, option)) = find_quoted_choice(deps, arrival).await? {
-        if open.as_ref() == Some(&id) {
-            conversation.close_questions();
+        let inbound = arrival.inbound;
+        let open = conversation.newest_question();
+        if let Some((id, option)) = find_quoted_choice(deps, arrival).await? {
+            if open.as_ref() == Some(&id) {
+                conversation.close_questions();
+            }
+            message.context.chosen = Some(Box::new(option));
+            message.context.refers_to = Some(id);
+            return Ok(());
         }
-        message.context.chosen = Some(Box::new(option));
-        message.context.refers_to = Some(id);
-        return Ok(());
-    }
-    let Some(id) = open else {
-        return Ok(());
-    };
-    if !inbound.content.expects_answer() {
-        return Ok(());
-    }
-    let question = deps
-        .store()
-        .find_message(&id)
-        .await?
-        .and_then(Message::into_outgoing);
-    let Some(question) = question else {
+        let Some(id) = open else {
+            return Ok(());
+        };
+        if !inbound.content.expects_answer() {
+            return Ok(());
+        }
+        let question = deps
+            .store()
+            .find_message(&id)
+            .await?
+            .and_then(Message::into_outgoing);
+        let Some(question) = question else {
+            conversation.close_questions();
+            return Ok(());
+        };
+        if !has_left_before(&question, message.written_at) {
+            // The contact has not seen the question yet, unless it never comes.
+            if !question.out.state.is_open() {
+                conversation.close_questions();
+            }
+            return Ok(());
+        }
         conversation.close_questions();
-        return Ok(());
-    };
-    if !has_left_before(&question, message.written_at) {
-        // The contact has not seen the question yet, unless it never comes.
-        if !question.out.state.is_open() {
-            conversation.close_questions();
+        let Content::Text { text } = &inbound.content else {
+            return Ok(());
+        };
+        if let Some(option) = find_typed_option(deps, arrival.bound, &question.content, text) {
+            message.context.chosen = Some(Box::new(option));
+            message.context.refers_to = Some(id);
         }
-        return Ok(());
+        Ok(())
     }
-    conversation.close_questions();
-    let Content::Text { text } = &inbound.content else {
-        return Ok(());
-    };
-    if let Some(option) = find_typed_option(deps, arrival.bound, &question.content, text) {
-        message.context.chosen = Some(Box::new(option));
-        message.context.refers_to = Some(id);
-    }
-    Ok(())
 }
 
 /// Finds the option that a typed text names, if the question went out as numbered text or as a poll.

@@ -16,6 +16,8 @@ pub(crate) struct LoopPauseRule;
 
 #[async_trait]
 impl InboundRule for LoopPauseRule {
+    /// Ends the agent's pause for a loop if the message says something else than the contact's last one. Only in such a pause is anything
+    /// read.
     async fn apply_message(
         &self,
         deps: &Deps,
@@ -23,29 +25,16 @@ impl InboundRule for LoopPauseRule {
         conversation: &mut Conversation,
         message: &mut Message,
     ) -> PortResult<()> {
-        if !arrival.wants_answer {
+        if !arrival.wants_answer || !conversation.pauses_for_loop() {
             return Ok(());
         }
-        end_pause_for_new_words(deps, conversation, message).await
+        let limit = deps.settings().turn_reads.messages;
+        let found = deps.store().find_with_history(&conversation.id, limit).await?;
+        let known = found.map(|(_, known)| known).unwrap_or_default();
+        if says_something_new(message, &known) {
+            tracing::info!("the contact says something new: the agent's pause for a loop is over");
+            conversation.end_loop_pause(message.stored_at);
+        }
+        Ok(())
     }
-}
-
-/// Ends the agent's pause for a loop if the message says something else than the contact's last one. Only in such a pause is anything
-/// read.
-async fn end_pause_for_new_words(
-    deps: &Deps,
-    conversation: &mut Conversation,
-    message: &Message,
-) -> PortResult<()> {
-    if !conversation.pauses_for_loop() {
-        return Ok(());
-    }
-    let limit = deps.settings().turn_reads.messages;
-    let found = deps.store().find_with_history(&conversation.id, limit).await?;
-    let known = found.map(|(_, known)| known).unwrap_or_default();
-    if says_something_new(message, &known) {
-        tracing::info!("the contact says something new: the agent's pause for a loop is over");
-        conversation.end_loop_pause(message.stored_at);
-    }
-    Ok(())
 }

@@ -17,39 +17,35 @@ pub(crate) struct OptOutRule;
 
 #[async_trait]
 impl InboundRule for OptOutRule {
+    /// Stores the preference that a message tells, if it tells one. It is stored before the message, whose event may be finished with it:
+    /// an event that comes again stores the same preference once more, which changes nothing.
     async fn note_arrival(&self, deps: &Deps, arrival: &InboundArrival<'_>) -> PortResult<()> {
         if !arrival.is_of_contact() {
             return Ok(());
         }
-        note_opt_out(deps, arrival).await
+        let InboundArrival { bound, inbound, .. } = *arrival;
+        let Some((word, source)) = recognize_preference(&inbound.content) else {
+            return Ok(());
+        };
+        let mut number = inbound.phone.clone().or_else(|| inbound.address.phone_number());
+        if number.is_none() {
+            let (_, latest) = Box::pin(find_person_thread(deps, arrival)).await?;
+            number = latest.and_then(|conversation| conversation.contact.phone);
+        }
+        // Somebody without a number cannot be written to by one, and opts out under the identity.
+        let address = number.unwrap_or_else(|| inbound.address.as_str().to_owned());
+        let key = load_identity_key(deps).await?;
+        let tenant = bound.tenant.id.clone();
+        let preference = OptOut {
+            recipient: key.derive_recipient_key(&tenant, RecipientAddress::WhatsApp(&address)),
+            tenant,
+            address: Some(address),
+            is_stopped: word.wants_no_messages(),
+            at: arrival.written_at(),
+            source,
+        };
+        let is_changed = apply_opt_out(deps.store(), &preference).await?;
+        tracing::info!(instance = %bound.instance.id, stops = preference.is_stopped, is_changed, "a contact told a preference about messages");
+        Ok(())
     }
-}
-
-/// Stores the preference that a message tells, if it tells one. It is stored before the message, whose event may be finished with it:
-/// an event that comes again stores the same preference once more, which changes nothing.
-async fn note_opt_out(deps: &Deps, arrival: &InboundArrival<'_>) -> PortResult<()> {
-    let InboundArrival { bound, inbound, .. } = *arrival;
-    let Some((word, source)) = recognize_preference(&inbound.content) else {
-        return Ok(());
-    };
-    let mut number = inbound.phone.clone().or_else(|| inbound.address.phone_number());
-    if number.is_none() {
-        let (_, latest) = Box::pin(find_person_thread(deps, arrival)).await?;
-        number = latest.and_then(|conversation| conversation.contact.phone);
-    }
-    // Somebody without a number cannot be written to by one, and opts out under the identity.
-    let address = number.unwrap_or_else(|| inbound.address.as_str().to_owned());
-    let key = load_identity_key(deps).await?;
-    let tenant = bound.tenant.id.clone();
-    let preference = OptOut {
-        recipient: key.derive_recipient_key(&tenant, RecipientAddress::WhatsApp(&address)),
-        tenant,
-        address: Some(address),
-        is_stopped: word.wants_no_messages(),
-        at: arrival.written_at(),
-        source,
-    };
-    let is_changed = apply_opt_out(deps.store(), &preference).await?;
-    tracing::info!(instance = %bound.instance.id, stops = preference.is_stopped, is_changed, "a contact told a preference about messages");
-    Ok(())
 }

@@ -5,11 +5,9 @@ use crate::hooks::inbound_rule::InboundRule;
 use crate::steps::inbound_arrival::InboundArrival;
 use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
-use recado_domain::config::InstanceConfig;
 use recado_domain::content::Content;
 use recado_domain::conversation::{Conversation, ConversationMode};
 use recado_domain::ids::{ConversationId, Ordinal};
-use recado_domain::inbound::InboundMessage;
 use recado_domain::message::{Message, Role};
 use recado_ports::Deps;
 use recado_ports::ports::{ConversationFilter, PageRequest, PortResult};
@@ -31,57 +29,49 @@ pub(crate) struct PhoneGreetingRule;
 
 #[async_trait]
 impl InboundRule for PhoneGreetingRule {
+    /// Returns `true` if the phone's app wrote `inbound` by itself: it is the first message of the business in the conversation, it came at
+    /// most two seconds after the contact's, and another conversation of the instance began with the same text as quickly. With
+    /// `phone_greets`, the first two suffice; with `phone_greets = false` nothing is taken for a greeting.
     async fn is_automatic(
         &self,
         deps: &Deps,
         arrival: &InboundArrival<'_>,
         conversation: &Conversation,
     ) -> PortResult<bool> {
-        is_phone_greeting(deps, arrival.bound, conversation, arrival.inbound).await
-    }
-}
-
-/// Returns `true` if the phone's app wrote `inbound` by itself: it is the first message of the business in the conversation, it came at
-/// most two seconds after the contact's, and another conversation of the instance began with the same text as quickly. With
-/// `phone_greets`, the first two suffice; with `phone_greets = false` nothing is taken for a greeting.
-async fn is_phone_greeting(
-    deps: &Deps,
-    bound: &InstanceConfig,
-    conversation: &Conversation,
-    inbound: &InboundMessage,
-) -> PortResult<bool> {
-    let instance = &bound.instance;
-    let (Content::Text { text }, Some(written_at)) = (&inbound.content, inbound.sent_at) else {
-        return Ok(false);
-    };
-    // Where people answer already, nothing is taken over.
-    let is_of_people =
-        conversation.mode == ConversationMode::Manual || conversation.human != Ordinal::default();
-    if instance.phone_greets == Some(false) || !instance.phone_takes_over || is_of_people {
-        return Ok(false);
-    }
-    let Some(messages) = read_whole_conversation(deps, &conversation.id).await? else {
-        return Ok(false);
-    };
-    let answered = messages.iter().any(|message| message.role == Role::Operator);
-    if answered || !follows_quickly(&messages, written_at) {
-        return Ok(false);
-    }
-    if instance.phone_greets == Some(true) {
-        return Ok(true);
-    }
-    let filter = ConversationFilter {
-        tenant: Some(conversation.tenant.clone()),
-        instance: Some(instance.id.clone()),
-        ..ConversationFilter::default()
-    };
-    let page = PageRequest::first(COMPARED);
-    for other in deps.store().search_conversations(&filter, &page).await?.items {
-        if other.id != conversation.id && began_with(deps, &other.id, text).await? {
+        let instance = &arrival.bound.instance;
+        let (Content::Text { text }, Some(written_at)) = (&arrival.inbound.content, arrival.inbound.sent_at)
+        else {
+            return Ok(false);
+        };
+        // Where people answer already, nothing is taken over.
+        let is_of_people =
+            conversation.mode == ConversationMode::Manual || conversation.human != Ordinal::default();
+        if instance.phone_greets == Some(false) || !instance.phone_takes_over || is_of_people {
+            return Ok(false);
+        }
+        let Some(messages) = read_whole_conversation(deps, &conversation.id).await? else {
+            return Ok(false);
+        };
+        let answered = messages.iter().any(|message| message.role == Role::Operator);
+        if answered || !follows_quickly(&messages, written_at) {
+            return Ok(false);
+        }
+        if instance.phone_greets == Some(true) {
             return Ok(true);
         }
+        let filter = ConversationFilter {
+            tenant: Some(conversation.tenant.clone()),
+            instance: Some(instance.id.clone()),
+            ..ConversationFilter::default()
+        };
+        let page = PageRequest::first(COMPARED);
+        for other in deps.store().search_conversations(&filter, &page).await?.items {
+            if other.id != conversation.id && began_with(deps, &other.id, text).await? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
-    Ok(false)
 }
 
 /// Returns the messages of a conversation; `None` if there are too many to read, or none.

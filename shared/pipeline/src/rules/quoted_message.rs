@@ -18,6 +18,9 @@ pub(crate) struct QuotedMessageRule;
 
 #[async_trait]
 impl InboundRule for QuotedMessageRule {
+    /// Notes in `message` which stored message it replies to, and its words as they are stored: what the contact's phone repeats of them
+    /// may be another text. Only a message of the same thread counts: an id that the contact's phone wrote must not bring the words of
+    /// another contact. Nothing changes if the message is not found.
     async fn apply_message(
         &self,
         deps: &Deps,
@@ -28,7 +31,32 @@ impl InboundRule for QuotedMessageRule {
         if arrival.is_of_contact() {
             remove_quoted_signature(arrival.bound, message);
         }
-        note_quoted_message(deps, arrival, message).await
+        let InboundArrival {
+            job, bound, inbound, ..
+        } = *arrival;
+        let Some(quoted) = &mut message.context.reply_to else {
+            return Ok(());
+        };
+        let Some(id) = quoted.id.as_deref() else {
+            return Ok(());
+        };
+        let finds = find_target_message(deps, bound, &job.external, Some(&inbound.address), id);
+        let found = Box::pin(finds)
+            .await?
+            .filter(|found| found.conversation.thread_id() == message.conversation.thread_id());
+        let Some(found) = found else {
+            return Ok(());
+        };
+        quoted.message = Some(found.message_id());
+        // A deleted message has no words any more.
+        let words = found.present_content().render_text();
+        let is_gone = found.changes.deleted_at().is_some() || words.is_empty();
+        quoted.text = (!is_gone).then(|| shorten_quote(&words));
+        // The same name for the message wherever it is named later.
+        if let Some(known) = found.provider_message_id {
+            quoted.id = Some(known);
+        }
+        Ok(())
     }
 }
 
@@ -42,40 +70,4 @@ fn remove_quoted_signature(bound: &InstanceConfig, message: &mut Message) {
     for signature in signatures.into_iter().flatten() {
         *text = signature.remove_signature(text).to_owned();
     }
-}
-
-/// Notes in `message` which stored message it replies to, and its words as they are stored: what the contact's phone repeats of them
-/// may be another text. Only a message of the same thread counts: an id that the contact's phone wrote must not bring the words of
-/// another contact. Nothing changes if the message is not found.
-async fn note_quoted_message(
-    deps: &Deps,
-    arrival: &InboundArrival<'_>,
-    message: &mut Message,
-) -> PortResult<()> {
-    let InboundArrival {
-        job, bound, inbound, ..
-    } = *arrival;
-    let Some(quoted) = &mut message.context.reply_to else {
-        return Ok(());
-    };
-    let Some(id) = quoted.id.as_deref() else {
-        return Ok(());
-    };
-    let finds = find_target_message(deps, bound, &job.external, Some(&inbound.address), id);
-    let found = Box::pin(finds)
-        .await?
-        .filter(|found| found.conversation.thread_id() == message.conversation.thread_id());
-    let Some(found) = found else {
-        return Ok(());
-    };
-    quoted.message = Some(found.message_id());
-    // A deleted message has no words any more.
-    let words = found.present_content().render_text();
-    let is_gone = found.changes.deleted_at().is_some() || words.is_empty();
-    quoted.text = (!is_gone).then(|| shorten_quote(&words));
-    // The same name for the message wherever it is named later.
-    if let Some(known) = found.provider_message_id {
-        quoted.id = Some(known);
-    }
-    Ok(())
 }

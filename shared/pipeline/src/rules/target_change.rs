@@ -6,7 +6,6 @@ use crate::steps::file_fetch::delete_files_of;
 use crate::steps::inbound_arrival::InboundArrival;
 use crate::steps::message_changes::{MessageUpdate, record_change, update_message};
 use async_trait::async_trait;
-use recado_domain::config::InstanceConfig;
 use recado_domain::content::Content;
 use recado_domain::event::MessagePosition;
 use recado_domain::ids::{ConversationId, MessageId, Ordinal};
@@ -29,33 +28,31 @@ impl InboundRule for TargetChangeRule {
         content.changes_target()
     }
 
+    /// Records the stored message at `place` with the message that it is about. Nothing happens if that message is not known. A repetition
+    /// does no harm.
     async fn follow_message(
         &self,
         deps: &Deps,
         arrival: &InboundArrival<'_>,
         place: &MessagePosition,
     ) -> PortResult<()> {
-        apply_to_target(deps, arrival.bound, place).await
+        let id = place.conversation.message_id(place.ordinal);
+        let Some(later) = deps.store().find_message(&id).await? else {
+            return Ok(());
+        };
+        let Some(target) = &later.context.refers_to else {
+            return Ok(());
+        };
+        if record_change(deps, &later).await? == MessageUpdate::Open {
+            tracing::warn!(
+                "a message changed while it was sent: its change stands in the conversation alone"
+            );
+        }
+        if arrival.bound.tenant.retention.remove_deleted_content && later.role == Role::User {
+            remove_deleted_content(deps, &later, target).await?;
+        }
+        Ok(())
     }
-}
-
-/// Records the stored message at `place` with the message that it is about. Nothing happens if that message is not known. A repetition
-/// does no harm.
-async fn apply_to_target(deps: &Deps, bound: &InstanceConfig, place: &MessagePosition) -> PortResult<()> {
-    let id = place.conversation.message_id(place.ordinal);
-    let Some(later) = deps.store().find_message(&id).await? else {
-        return Ok(());
-    };
-    let Some(target) = &later.context.refers_to else {
-        return Ok(());
-    };
-    if record_change(deps, &later).await? == MessageUpdate::Open {
-        tracing::warn!("a message changed while it was sent: its change stands in the conversation alone");
-    }
-    if bound.tenant.retention.remove_deleted_content && later.role == Role::User {
-        remove_deleted_content(deps, &later, target).await?;
-    }
-    Ok(())
 }
 
 /// Removes the content of the message `target` with its repetitions, if `later` deletes it. If `later` is an edit that

@@ -69,7 +69,10 @@ async fn erase_beside_threads(deps: &Deps, contact: &FoundContact, done: &mut Er
         done.dead_letters += erase_dead_queue(deps, queue, is_theirs).await?;
     }
     deps.queues().delete_inbound(&groups).await?;
-    erase_scheduled(deps, contact, done).await
+    for scheduled in list_scheduled(deps, contact).await? {
+        done.scheduled += usize::from(erase_scheduled_message(deps, scheduled).await?);
+    }
+    Ok(())
 }
 
 /// Erases the threads, those that were found last first, on all instances: one that leads to others goes after them. If a message
@@ -139,12 +142,4 @@ fn is_copy_of_contact(message: &DeadQueueMessage, contact: &FoundContact, groups
             contact.threads.iter().any(names_thread) || names_contact(&message.body, contact)
         }
     }
-}
-
-/// Cancels the messages to the person that are to be sent later, which removes their content.
-async fn erase_scheduled(deps: &Deps, contact: &FoundContact, done: &mut EraseReport) -> PortResult<()> {
-    for scheduled in list_scheduled(deps, contact).await? {
-        done.scheduled += usize::from(erase_scheduled_message(deps, scheduled).await?);
-    }
-    Ok(())
 }

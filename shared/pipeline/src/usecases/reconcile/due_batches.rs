@@ -40,8 +40,40 @@ impl FeatureTimer for DueBatches {
 /// A batch that is due.
 #[async_trait]
 impl DueRecord for (TenantId, BatchId) {
+    /// Handles a batch that is due. Returns `false` if there was nothing to do, or another worker was faster.
     async fn handle_due_record(&self, deps: &Deps, _until: Timestamp) -> PortResult<bool> {
-        handle_due_batch(deps, &self.0, &self.1).await
+        let (tenant, id) = self;
+        let now = deps.system().now();
+        let found = find_batch(deps.store(), tenant, id).await?;
+        let Some(mut found) = found.filter(|found| found.record.due_at.is_some_and(|due| due <= now)) else {
+            return Ok(false);
+        };
+        if found.record.state != BatchState::Scheduled {
+            return restart_batch(deps, tenant, id).await;
+        }
+        found.record.put_off(add_duration(now, START_AGAIN));
+        if write_record(deps.store(), &mut found).await? == WriteOutcome::Conflict {
+            return Ok(false);
+        }
+        let recipients = if found.record.reminder.is_some() {
+            match fill_reminder(deps, &found.record).await? {
+                Some(recipients) => recipients,
+                None => return end_reminder(deps, found).await,
+            }
+        } else {
+            found.record.recipients
+        };
+        found.record.start(recipients, deps.system().now());
+        if write_record(deps.store(), &mut found).await? == WriteOutcome::Conflict {
+            // Somebody paused or cancelled it meanwhile.
+            return Ok(false);
+        }
+        let batch = found.record;
+        tracing::info!(batch_id = %batch.id, recipients, "a batch for later begins");
+        if batch.is_expanding() {
+            enqueue_batch(deps, &batch, 0, SignedDuration::ZERO).await?;
+        }
+        Ok(true)
     }
 
     async fn find_owing_instance(&self, deps: &Deps) -> PortResult<Option<InstanceId>> {
@@ -51,41 +83,6 @@ impl DueRecord for (TenantId, BatchId) {
         let occasion = find_occasion(deps.store(), &self.0, &batch.record.occasion).await?;
         Ok(occasion.map(|occasion| occasion.instance))
     }
-}
-
-/// Handles a batch that is due. Returns `false` if there was nothing to do, or another worker was faster.
-async fn handle_due_batch(deps: &Deps, tenant: &TenantId, id: &BatchId) -> PortResult<bool> {
-    let now = deps.system().now();
-    let found = find_batch(deps.store(), tenant, id).await?;
-    let Some(mut found) = found.filter(|found| found.record.due_at.is_some_and(|due| due <= now)) else {
-        return Ok(false);
-    };
-    if found.record.state != BatchState::Scheduled {
-        return restart_batch(deps, tenant, id).await;
-    }
-    found.record.put_off(add_duration(now, START_AGAIN));
-    if write_record(deps.store(), &mut found).await? == WriteOutcome::Conflict {
-        return Ok(false);
-    }
-    let recipients = if found.record.reminder.is_some() {
-        match fill_reminder(deps, &found.record).await? {
-            Some(recipients) => recipients,
-            None => return end_reminder(deps, found).await,
-        }
-    } else {
-        found.record.recipients
-    };
-    found.record.start(recipients, deps.system().now());
-    if write_record(deps.store(), &mut found).await? == WriteOutcome::Conflict {
-        // Somebody paused or cancelled it meanwhile.
-        return Ok(false);
-    }
-    let batch = found.record;
-    tracing::info!(batch_id = %batch.id, recipients, "a batch for later begins");
-    if batch.is_expanding() {
-        enqueue_batch(deps, &batch, 0, SignedDuration::ZERO).await?;
-    }
-    Ok(true)
 }
 
 /// Stores the recipients of a reminder, and returns their number. `None`: its occasion no longer has it, or has begun.

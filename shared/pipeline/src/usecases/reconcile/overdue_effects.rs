@@ -38,36 +38,29 @@ impl FeatureTimer for OverdueEffects {
 /// A thread whose journal is due.
 #[async_trait]
 impl DueRecord for (TenantId, ThreadId) {
+    /// Settles the due effects of a thread, removes fences that are left behind, and looks at its booked events. Returns
+    /// whether there were any. Each begins before `until`; what does not is still due.
     async fn handle_due_record(&self, deps: &Deps, until: Timestamp) -> PortResult<bool> {
-        settle_due_effects(deps, (&self.0, &self.1), until).await
-    }
-}
-
-/// Settles the due effects of a thread, removes fences that are left behind, and looks at its booked events. Returns
-/// whether there were any. Each begins before `until`; what does not is still due.
-async fn settle_due_effects(
-    deps: &Deps,
-    (tenant, thread): (&TenantId, &ThreadId),
-    until: Timestamp,
-) -> PortResult<bool> {
-    if deps.system().now() >= until {
-        return Ok(false);
-    }
-    let Some(found) = find_journal(deps.store(), tenant, thread).await? else {
-        return Ok(false);
-    };
-    let journal = found.record;
-    let now = deps.system().now();
-    let (open, fences) = (journal.entries_to_settle(now), journal.fences_to_remove(now));
-    for entry in open.iter().chain(&fences) {
         if deps.system().now() >= until {
-            return Ok(true);
+            return Ok(false);
         }
-        let works = Box::pin(handle_due_entry(deps, &journal, entry));
-        run_within(deps.system(), ONE_EFFECT, works).await.transpose()?;
+        let (tenant, thread) = self;
+        let Some(found) = find_journal(deps.store(), tenant, thread).await? else {
+            return Ok(false);
+        };
+        let journal = found.record;
+        let now = deps.system().now();
+        let (open, fences) = (journal.entries_to_settle(now), journal.fences_to_remove(now));
+        for entry in open.iter().chain(&fences) {
+            if deps.system().now() >= until {
+                return Ok(true);
+            }
+            let works = Box::pin(handle_due_entry(deps, &journal, entry));
+            run_within(deps.system(), ONE_EFFECT, works).await.transpose()?;
+        }
+        let looked = look_at_due_bookings(deps, &journal, until).await?;
+        Ok(looked || !(open.is_empty() && fences.is_empty()))
     }
-    let looked = look_at_due_bookings(deps, &journal, until).await?;
-    Ok(looked || !(open.is_empty() && fences.is_empty()))
 }
 
 /// Settles an entry, or removes its fence, with the tool that it names.
