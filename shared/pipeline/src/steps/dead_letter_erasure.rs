@@ -1,15 +1,19 @@
 //! Erases what is not in a conversation: pending events, dead letters with their copies, and scheduled messages.
 
+use crate::steps::email_outbox::purge_dead_email;
 use crate::steps::idempotency::delete_claim;
+use crate::steps::outgoing::find_outgoing;
 use crate::steps::upload::upload_key;
+use jiff::Timestamp;
 use recado_domain::dead_letter::{DeadLetter, DeadLetterContent, QueueName};
 use recado_domain::event::{EventPayload, InboundJob, webhook_file_key};
-use recado_domain::ids::TenantId;
+use recado_domain::ids::{EventId, MessageId, TenantId, TokenName};
 use recado_domain::millis::add_duration;
 use recado_domain::scheduled::ScheduledMessage;
 use recado_ports::Deps;
-use recado_ports::ports::{DeadQueueMessage, EventChange, PageRequest, PortResult};
+use recado_ports::ports::{DeadQueueMessage, EventChange, PageRequest, PortError, PortResult};
 use recado_ports::records::dead_letters::{DeadLetterFilter, list_dead_letters, remove_dead_letter};
+use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
 use recado_ports::table::{Versioned, write_record};
 use std::collections::BTreeSet;
 
@@ -83,18 +87,7 @@ async fn erase_listed(
 /// Erases what a dead letter names, then the dead letter itself.
 async fn erase_dead_letter(deps: &Deps, dead_letter: &DeadLetter) -> PortResult<()> {
     if let DeadLetterContent::Event(job) = &dead_letter.what {
-        let now = deps.system().now();
-        let expires = add_duration(now, deps.settings().event_ttl);
-        deps.store()
-            .change_event(
-                &job.event,
-                EventChange::Purge {
-                    failed_at: dead_letter.at,
-                    at: now,
-                    expires,
-                },
-            )
-            .await?;
+        purge_event(deps, &job.event, dead_letter.at).await?;
         erase_event_body(deps, job).await?;
     }
     remove_dead_letter(deps.store(), &dead_letter.id, dead_letter.at).await?;
@@ -144,4 +137,78 @@ pub(crate) async fn erase_scheduled_message(
     // Lost to the message's own time: then it is a message of the conversation, which is erased next.
     let _ = write_record(deps.store(), &mut found).await?;
     Ok(true)
+}
+
+/// Purges the event or message of a dead letter. It is done before the dead letter is removed, so that no remaining copy
+/// revives it and no new dead letter is made of it. `by`: the token with which that is ordered, if a person does.
+pub(crate) async fn purge_named_record(
+    deps: &Deps,
+    dead_letter: &DeadLetter,
+    by: Option<&TokenName>,
+) -> PortResult<()> {
+    match &dead_letter.what {
+        DeadLetterContent::Event(job) => purge_event(deps, &job.event, dead_letter.at).await,
+        DeadLetterContent::Unreadable { .. } => match dead_letter.unread_event() {
+            Some(event) => purge_event(deps, &event, dead_letter.at).await,
+            None => Ok(()),
+        },
+        DeadLetterContent::Message { message } => purge_message(deps, by, message, dead_letter).await,
+        DeadLetterContent::Email { tenant, invitation } => {
+            purge_dead_email(deps, (tenant, invitation), dead_letter.at).await
+        }
+        DeadLetterContent::Turns(_) | DeadLetterContent::Damaged { .. } => Ok(()),
+    }
+}
+
+/// Purges an event that failed at `failed_at`.
+async fn purge_event(deps: &Deps, event: &EventId, failed_at: Timestamp) -> PortResult<()> {
+    let now = deps.system().now();
+    let expires = add_duration(now, deps.settings().event_ttl);
+    deps.store()
+        .change_event(
+            event,
+            EventChange::Purge {
+                failed_at,
+                at: now,
+                expires,
+            },
+        )
+        .await
+        .map(drop)
+}
+
+/// Marks a dead message as purged. A message that is no longer dead, or failed again later, is left unchanged: only its
+/// old dead letter is removed.
+async fn purge_message(
+    deps: &Deps,
+    by: Option<&TokenName>,
+    id: &MessageId,
+    dead_letter: &DeadLetter,
+) -> PortResult<()> {
+    retry_lost_write(PortError::contended("message"), (), |()| async {
+        let Some(mut message) = find_outgoing(deps, id).await? else {
+            return Ok(WriteAttempt::Done(()));
+        };
+        let copied = message.out.copied;
+        if message
+            .out
+            .purge_dead(deps.system().now(), dead_letter.at)
+            .is_err()
+        {
+            return Ok(WriteAttempt::Done(()));
+        }
+        message.out.sign_last_step(by);
+        // A dead message stays on the open list until its dead letter exists.
+        let written = if copied {
+            deps.store()
+                .update_closed_message(&message.to_record(), None)
+                .await?
+        } else {
+            deps.store()
+                .settle_message(&message.to_record(), None, None, None)
+                .await?
+        };
+        Ok(WriteAttempt::after_write(written, ()))
+    })
+    .await
 }

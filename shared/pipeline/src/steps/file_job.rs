@@ -1,10 +1,11 @@
 //! Jobs of files: the bytes are fetched and the text is read, apart from the turns of their conversation.
 
 use crate::steps::enabled_instance::find_instance_of;
-use crate::steps::file_expiry::remove_expired_file;
-use crate::steps::file_fetch::{fetch_files_within, list_waiting_files};
+use crate::steps::file_fetch::{delete_files_of, fetch_files_within, list_waiting_files};
 use crate::steps::file_reading::{list_unread_files, read_texts_within};
 use crate::steps::file_record::change_file_record;
+use crate::steps::invited_tenant::find_tenant;
+use crate::steps::message_changes::write_changed_message;
 use crate::steps::trace_span::find_parent_span;
 use crate::steps::verdict::Verdict;
 use jiff::SignedDuration;
@@ -14,7 +15,7 @@ use recado_domain::message::Message;
 use recado_domain::millis::add_duration;
 use recado_domain::wake_up::{FileJob, TurnsJob};
 use recado_ports::Deps;
-use recado_ports::ports::PortResult;
+use recado_ports::ports::{PortResult, WriteOutcome};
 use std::time::Duration;
 
 /// Time until a file is looked at again whose instance is disabled or no longer configured.
@@ -92,4 +93,28 @@ pub(crate) async fn complete_files(deps: &Deps, bound: &InstanceConfig, messages
     };
     read_texts_within(deps, bound, unread, until.duration_since(now)).await;
     true
+}
+
+/// Deletes the bytes of a message's file that were to be kept until now, and records that. If the tenant keeps files for another time
+/// by now, that counts. Returns `false` if nothing was changed: another worker wrote the message.
+///
+/// The bytes go first: after a crash in between, the record still leads to them.
+async fn remove_expired_file(deps: &Deps, mut message: Message) -> PortResult<bool> {
+    let Some(tenant) = find_tenant(deps, &message.tenant).await? else {
+        return Ok(false);
+    };
+    let end = tenant.retention.file_end(message.stored_at);
+    let is_over = end.is_some_and(|end| end <= deps.system().now());
+    if is_over {
+        delete_files_of(deps, std::slice::from_ref(&message)).await?;
+    }
+    let Some(file) = &mut message.file else {
+        return Ok(false);
+    };
+    if is_over {
+        file.record_expired();
+    } else {
+        file.kept_until = end;
+    }
+    Ok(write_changed_message(deps, &mut message, None).await? == WriteOutcome::Written)
 }

@@ -1,19 +1,19 @@
 //! Reads a provider's history page by page, the oldest page first.
 
-use crate::steps::catch_up_report::CatchUpReport;
-use crate::steps::history_preview::preview_items;
-use crate::steps::inbound_arrival::event_period;
+use crate::steps::catch_up_report::{CatchUpReport, MissedMessages};
+use crate::steps::inbound_arrival::{event_period, is_stale};
 use crate::steps::webhook_items::ingest;
 use jiff::{SignedDuration, Timestamp};
 use recado_domain::config::{InstanceConfig, Tenant};
 use recado_domain::delivery::{Delivery, DeliveryKey, DeliveryStatus};
-use recado_domain::event::EventKind;
+use recado_domain::event::{EventKind, EventPayload, InboundJob};
 use recado_domain::ids::{CorrelationId, InstanceId};
-use recado_domain::inbound::WebhookItem;
+use recado_domain::inbound::{InboundEvent, WebhookEvent, WebhookItem};
 use recado_domain::instance::{InstanceChange, InstanceState};
 use recado_domain::millis::add_duration;
 use recado_ports::Deps;
 use recado_ports::ports::{HistoryError, HistoryPage, HistoryRecord, HistorySpan, PortError, PortResult};
+use serde_json::Value;
 
 /// Time before the requested start that is read too. Clocks differ, and the newest known message may
 /// have overtaken earlier ones.
@@ -208,4 +208,66 @@ pub(crate) async fn record_catch_up(
     let progress = InstanceChange::CatchUp { from, since, rest };
     let changed = deps.store().change_instance_state(id, seen, &progress);
     changed.await.map(drop)
+}
+
+/// Counts the items into `done`, as processing them would. Nothing is stored, so items of a page that is read twice count
+/// twice.
+async fn preview_items(
+    deps: &Deps,
+    items: Vec<WebhookItem>,
+    correlation: &CorrelationId,
+    done: &mut CatchUpReport,
+) -> PortResult<()> {
+    let mut missed = done.preview.take().unwrap_or_default();
+    for item in items {
+        match item {
+            WebhookItem::Status(_) | WebhookItem::ChargedStatus { .. } => done.statuses += 1,
+            WebhookItem::Notice { .. } | WebhookItem::Typing(_) | WebhookItem::Ignored { .. } => {
+                done.ignored += 1;
+            }
+            WebhookItem::Event(event) => {
+                if deps.store().find_event(&event.id).await?.is_some() {
+                    done.known += 1;
+                } else {
+                    done.missed += 1;
+                    judge_event(deps, event, correlation, &mut missed);
+                }
+            }
+        }
+    }
+    done.preview = Some(missed);
+    Ok(())
+}
+
+/// Judges what would become of an event that is not known.
+fn judge_event(deps: &Deps, event: WebhookEvent, correlation: &CorrelationId, missed: &mut MissedMessages) {
+    let job = InboundJob {
+        group: String::new(),
+        event: event.id,
+        provider: event.provider,
+        external: event.external,
+        kind: event.kind,
+        correlation: correlation.clone(),
+        parent: None,
+        received_at: deps.system().now(),
+        payload: EventPayload::Inline(Value::Null),
+        lookalike: event.lookalike,
+        has_file: false,
+        redrive: None,
+    };
+    let InboundEvent::Message(inbound) = deps.providers().interpret_event(&job, &event.payload) else {
+        return;
+    };
+    if let Some(at) = inbound.sent_at {
+        missed.oldest = Some(missed.oldest.map_or(at, |oldest| oldest.min(at)));
+        missed.newest = missed.newest.max(Some(at));
+    }
+    if inbound.from_me || !inbound.content.expects_answer() {
+        return;
+    }
+    if is_stale(deps, &job, &inbound) {
+        missed.too_old += 1;
+    } else {
+        missed.answerable += 1;
+    }
 }

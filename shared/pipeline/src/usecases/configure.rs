@@ -15,11 +15,9 @@ use std::collections::BTreeMap;
 
 mod audited_changes;
 mod change_check;
-mod endpoint_records;
 mod entries;
 mod invitation_entries;
 mod named_urls;
-mod onboarding;
 mod prune;
 mod questions;
 mod secret_rotation;
@@ -31,10 +29,9 @@ mod webhook_endpoints;
 
 use audited_changes::{describe_change, list_audited_changes};
 pub use entries::{
-    ChangedEntry, EntryMatch, change_entry, compute_version, create_entry, find_entry, list_visible_entries,
-    remove_entry,
+    ChangedEntry, EntryMatch, begin_onboarding, change_entry, compute_version, create_entry, find_entry,
+    list_visible_entries, remove_entry,
 };
-pub use onboarding::begin_onboarding;
 use prune::PlannedRemoval;
 pub use secret_rotation::rotate_secret;
 pub use start::{StartedConfiguration, apply_start_file, list_changed_otherwise};
@@ -208,7 +205,7 @@ pub async fn apply_configuration(
     options: ApplyOptions,
 ) -> Result<AppliedDocument, ConfigureError> {
     let invitations = invitation_entries::take_invitation_entries(&mut change);
-    let states = endpoint_records::list_states_before(deps, &change).await?;
+    let states = webhook_endpoints::list_states_before(deps, &change).await?;
     let (known, removal) = check_document(deps, caller, &mut change, options).await?;
     check_tenant_changes(deps, &change, &known).await?;
     let mut changes = list_changes(&known, &change);
@@ -233,7 +230,7 @@ pub async fn apply_configuration(
         prune::write_changes(deps, caller, (&known, &states), change, removal.plan).await?;
         tracing::info!(by = %caller.name, "the configuration was changed");
     } else if !options.dry_run {
-        endpoint_records::follow_endpoint_changes(deps, &states, &known, &change).await?;
+        webhook_endpoints::follow_endpoint_changes(deps, &states, &known, &change).await?;
     }
     let is_new = |change: &ConfigurationChange| change.what != ConfigurationChangeKind::Unchanged;
     if !options.dry_run && of_invitations.iter().any(is_new) {

@@ -3,19 +3,17 @@
 //! A message to be sent now gets the next ordinal of the contact's conversation. A message for later is a record of its
 //! own until it is due. Neither message answers the contact or takes the conversation over.
 
-mod immediate;
 mod invitations;
 mod scheduling;
 
+use crate::steps::client_message::{append_client_message, find_or_start_conversation, note_invitation};
 pub use crate::steps::due_message::release_due_message;
-use crate::steps::idempotency::{IdempotencyClaim, find_claimed, make_claim};
-use crate::steps::identity;
-use crate::steps::linked_threads;
+use crate::steps::idempotency::{IdempotencyClaim, find_claimed, hold_claimed, make_claim};
 use crate::steps::outgoing_check::{
     NotSendable, OutgoingContentError, needs_store_lookups, prepare_content, request_fingerprint,
 };
 use crate::steps::scope::find_instance_within;
-use crate::steps::wake_up;
+use crate::steps::{identity, linked_threads, wake_up};
 pub(crate) use invitations::handle_batch_job;
 pub use invitations::{
     AcceptedBatch, AcceptedInvitation, BatchProgress, BatchRequest, InvitationError, InvitationRequest,
@@ -38,9 +36,10 @@ use recado_domain::options::SendOptions;
 use recado_domain::recipient::{RecipientError, parse_recipient};
 use recado_domain::scheduled::{NotPending, ScheduledId, ScheduledMessage, ScheduledState};
 use recado_ports::Deps;
-use recado_ports::deps::capabilities;
-use recado_ports::ports::{PortError, PortResult};
+use recado_ports::deps::{capabilities, pair_rate};
+use recado_ports::ports::{CommitOutcome, PortError, PortResult};
 use recado_ports::records::scheduled_messages;
+use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
 pub use scheduling::{cancel_scheduled, find_scheduled};
 use std::sync::Arc;
 
@@ -188,7 +187,7 @@ async fn accept_for_guest(
     };
     match ahead {
         Some(at) => scheduling::schedule_message(deps, caller, checked, at).await,
-        None => immediate::commit_message(deps, caller, checked).await,
+        None => commit_message(deps, caller, checked).await,
     }
 }
 
@@ -280,4 +279,61 @@ pub fn scheduled_status(scheduled: &ScheduledMessage) -> MessageStatus {
         ScheduledState::Cancelled { .. } => MessageStatus::Cancelled,
         ScheduledState::GivenUp { .. } => MessageStatus::Failed,
     }
+}
+
+/// Commits the message to the contact's conversation, together with the client's key, and enqueues a send job.
+async fn commit_message(
+    deps: &Deps,
+    caller: &Caller,
+    checked: CheckedDelivery,
+) -> Result<AcceptedMessage, DeliverError> {
+    let CheckedDelivery {
+        bound,
+        to,
+        ready,
+        send,
+        claim,
+        invitation,
+    } = checked;
+    retry_lost_write(DeliverError::Busy, (), |()| async {
+        let mut conversation = find_or_start_conversation(deps, &bound, &to).await?;
+        let mut message = append_client_message(
+            &mut conversation,
+            &to,
+            ready.clone(),
+            pair_rate(deps, &bound),
+            send.key.as_ref(),
+            &send.correlation,
+            deps.system().now(),
+        );
+        if let Some(invitation) = &invitation {
+            note_invitation(deps, &mut conversation, &mut message, invitation);
+        }
+        message.out.metadata.clone_from(&send.metadata);
+        message.out.sign_last_step(Some(&caller.name));
+        let (id, made) = (message.message_id(), [message.to_record()]);
+        let beside = hold_claimed(claim.as_ref(), &id)?;
+        let written = deps.store().commit_messages(&conversation, &made, &beside);
+        match written.await? {
+            CommitOutcome::Committed => {
+                let status = message.status_with_delivery(None);
+                tracing::info!(message_id = %id, "taken to be sent");
+                wake_up::enqueue_send(deps, &message, &send.correlation).await?;
+                Ok(WriteAttempt::Done(AcceptedMessage {
+                    id,
+                    conversation: Some(conversation.id),
+                    status,
+                    send_at: None,
+                    repeated: false,
+                }))
+            }
+            CommitOutcome::Refused(_) => {
+                // `None`: it expired meanwhile, or was deleted.
+                let repeated = return_repeated_send(deps, claim.as_ref()).await?;
+                Ok(repeated.map_or(WriteAttempt::Lost(()), WriteAttempt::Done))
+            }
+            CommitOutcome::Conflict => Ok(WriteAttempt::Lost(())),
+        }
+    })
+    .await
 }

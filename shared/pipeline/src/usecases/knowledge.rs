@@ -2,7 +2,6 @@
 //! the present one, and then makes it the present one. Messages never wait for that.
 
 mod change;
-mod changed_knowledge;
 mod pages;
 mod vectors;
 mod writing;

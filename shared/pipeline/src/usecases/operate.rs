@@ -5,9 +5,6 @@ mod answer;
 pub mod dead_letters;
 mod effects;
 mod joined_messages;
-mod notices;
-mod seen;
-mod unacknowledged;
 
 use crate::steps::answer_view::{self, add_answers};
 use crate::steps::audit::audit_action;
@@ -19,29 +16,31 @@ use crate::steps::message_view::{find_message_view, join_deliveries};
 use crate::steps::outgoing_check::{NotSendable, OutgoingContentError};
 use crate::steps::reply_coverage::highest_covered_ordinal;
 use crate::steps::save_conversation::save_conversation;
+use crate::steps::scope::find_instance_within;
 use crate::steps::wake_up;
 pub use annotations::{LabelChange, add_note, change_labels, delete_note, list_notes};
 pub use answer::{OperatorAnswer, answer_as_operator};
 pub use effects::{EffectDecision, decide_effect, list_effects};
 use jiff::Timestamp;
 pub use joined_messages::list_joined_messages;
-pub use notices::list_notices;
 use recado_domain::access::Caller;
 use recado_domain::answer::ExplainedAnswer;
 use recado_domain::audit::{AuditAction, AuditedAction};
 use recado_domain::conversation::{
     AnnotationError, Conversation, ConversationError, ConversationMode, ConversationStatus,
 };
+use recado_domain::delivery::UnacknowledgedMessage;
 use recado_domain::effects::EntryError;
-use recado_domain::ids::{ConversationId, CorrelationId, MessageId, Ordinal};
+use recado_domain::ids::{ConversationId, CorrelationId, InstanceId, MessageId, Ordinal};
+use recado_domain::notice::Notice;
 use recado_ports::Deps;
 use recado_ports::ports::{
-    ConversationFilter, ConversationPage, Page, PageRequest, PortError, PortResult, WriteOutcome,
+    ConversationFilter, ConversationPage, Page, PageRequest, PortError, PortResult, UnacknowledgedFilter,
+    WriteOutcome,
 };
 use recado_ports::records::configuration::find_config_by_id;
+use recado_ports::records::notices;
 use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
-pub use seen::record_seen;
-pub use unacknowledged::list_unacknowledged;
 
 /// The reason for which an operator's request was not carried out.
 #[derive(Debug, thiserror::Error)]
@@ -294,4 +293,56 @@ fn conversation_action(action: AuditAction, before: &Conversation, after: &str) 
         before.id.to_string(),
     )
     .with_change(known, after)
+}
+
+/// Lists the provider's notices about the account of the instance's number, the newest first. The list is empty if the
+/// configuration does not name the account.
+pub async fn list_notices(
+    deps: &Deps,
+    caller: &Caller,
+    instance: &InstanceId,
+) -> Result<Vec<Notice>, OperateError> {
+    let bound = find_instance_within(deps, caller, instance).await?;
+    let instance = &bound.ok_or(OperateError::NotFound("instance"))?.instance;
+    match &instance.account_id {
+        Some(account) => Ok(notices::list_notices(deps.store(), instance.provider, account).await?),
+        None => Ok(Vec::new()),
+    }
+}
+
+/// Lists the messages that their provider accepted and WhatsApp did not acknowledge in time. They are those of one instance, or
+/// of all within the caller's scope.
+pub async fn list_unacknowledged(
+    deps: &Deps,
+    caller: &Caller,
+    instance: Option<InstanceId>,
+    page: &PageRequest,
+) -> PortResult<Page<UnacknowledgedMessage>> {
+    let filter = UnacknowledgedFilter {
+        tenant: caller.scope.tenant().cloned(),
+        instance,
+        due_from: None,
+    };
+    let now = deps.system().now();
+    deps.store().list_unacknowledged(&filter, now, page).await
+}
+
+/// Records that a person looked at the messages up to `seen`, and returns the conversation. Nothing is written if nobody is waited
+/// for, or if that much was looked at before.
+pub async fn record_seen(
+    deps: &Deps,
+    caller: &Caller,
+    id: &ConversationId,
+    seen: Ordinal,
+) -> Result<Conversation, OperateError> {
+    retry_lost_write(OperateError::Busy, (), |()| async move {
+        let mut conversation = find_conversation(deps, caller, id).await?;
+        if conversation.record_seen(seen)
+            && save_conversation(deps, &mut conversation).await? == WriteOutcome::Conflict
+        {
+            return Ok(WriteAttempt::Lost(()));
+        }
+        Ok::<_, OperateError>(WriteAttempt::Done(conversation))
+    })
+    .await
 }

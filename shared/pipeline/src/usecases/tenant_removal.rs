@@ -2,7 +2,6 @@
 //! removal that was cut off is asked for again and goes on. The tenant's configuration, which leads to its records, goes
 //! last.
 
-mod preview;
 mod records;
 
 use crate::steps::audit::audit_action;
@@ -15,9 +14,13 @@ use recado_domain::counting::count_things;
 use recado_domain::ids::{InstanceId, TenantId};
 use recado_domain::millis::add_duration;
 use recado_ports::Deps;
-use recado_ports::ports::{PortError, PortResult, WriteOutcome};
+use recado_ports::ports::{
+    ConversationFilter, EventOwners, PageRequest, PortError, PortResult, WriteOutcome,
+};
 use recado_ports::records::configuration::{load_configuration, replace_configuration};
-use recado_ports::records::tokens::{delete_token, list_token_names};
+use recado_ports::records::dead_letters::count_dead_letters;
+use recado_ports::records::scheduled_messages::list_pending_scheduled;
+use recado_ports::records::tokens::{delete_token, list_token_names, list_tokens};
 
 /// Number of tokens that one read returns.
 const TOKENS: usize = 200;
@@ -96,7 +99,7 @@ pub async fn remove_tenant(
     let document = load_configuration(deps.store(), Some(tenant)).await?;
     let known = document.tenants.first().ok_or(RemovalError::NotFound)?;
     if options.dry_run {
-        return Ok(preview::count_contents(deps, tenant, &document).await?);
+        return Ok(count_contents(deps, tenant, &document).await?);
     }
     let now = deps.system().now();
     let Some(since) = known.removing_since else {
@@ -176,4 +179,42 @@ async fn revoke_tokens(deps: &Deps, tenant: &TenantId) -> PortResult<usize> {
         delete_token(deps.store(), Some(tenant), name).await?;
     }
     Ok(names.len())
+}
+
+/// Counts what is stored of the tenant, at most [`COUNTED_MAX`] of a kind.
+async fn count_contents(
+    deps: &Deps,
+    tenant: &TenantId,
+    document: &ConfigDocument,
+) -> PortResult<RemovalReport> {
+    let store = deps.store();
+    let filter = ConversationFilter {
+        tenant: Some(tenant.clone()),
+        ..ConversationFilter::default()
+    };
+    let dead_letters = count_dead_letters(store, Some(tenant)).await?.count_of(None);
+    let mut report = RemovalReport {
+        agents: document.agents.len(),
+        instances: document.instances.len(),
+        tokens: list_tokens(store, Some(tenant), &PageRequest::first(TOKENS))
+            .await?
+            .items
+            .len(),
+        conversations: store
+            .search_conversations(&filter, &PageRequest::first(COUNTED_MAX))
+            .await?
+            .items
+            .len(),
+        dead_letters: usize::try_from(dead_letters).unwrap_or(usize::MAX),
+        ..RemovalReport::default()
+    };
+    report.events = store
+        .list_pending_events(EventOwners::Instances(&document.instances, COUNTED_MAX))
+        .await?
+        .len();
+    for instance in &document.instances {
+        let pending = list_pending_scheduled(store, tenant, &instance.id).await?;
+        report.scheduled += pending.len();
+    }
+    Ok(report)
 }

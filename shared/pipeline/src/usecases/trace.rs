@@ -1,22 +1,22 @@
 //! Traces events and messages for people who investigate them. No step of a message depends on this module.
 
-mod provider_lookup;
 mod reply_lookup;
 mod timeline;
-mod turn_effects;
 
 use crate::steps::answer_view::add_answers;
 use crate::steps::message_cost::add_costs;
 use crate::steps::message_view::{MessageView, find_message_view, join_deliveries};
-pub use provider_lookup::{ProviderLookup, find_provider_message};
+use futures::stream::{self, StreamExt, TryStreamExt};
 use recado_domain::access::{Caller, Scope};
-use recado_domain::event::EventRecord;
-use recado_domain::ids::{CorrelationId, EventId, MessageId};
+use recado_domain::config::Instance;
+use recado_domain::delivery::DeliveryKey;
+use recado_domain::event::{EventKind, EventRecord, derive_event_id};
+use recado_domain::ids::{CorrelationId, EventId, InstanceId, MessageId};
 use recado_domain::message::{Message, Role};
 use recado_domain::scheduled::ScheduledMessage;
 use recado_ports::Deps;
 use recado_ports::ports::PortResult;
-use recado_ports::records::configuration::{find_config_by_external, find_config_by_id};
+use recado_ports::records::configuration::{find_config_by_external, find_config_by_id, load_configuration};
 pub use timeline::{TimelineEntry, TimelineStage};
 
 /// Maximum number of events and messages for one correlation id: a client may give all its requests the same id.
@@ -160,4 +160,58 @@ pub async fn load_timeline(
 /// Returns the timeline of a scheduled message that is not due yet, was cancelled or was given up.
 pub fn scheduled_timeline(scheduled: &ScheduledMessage) -> Vec<TimelineEntry> {
     timeline::build_scheduled_timeline(scheduled)
+}
+
+/// Greatest number of instances that are looked through for one id.
+const INSTANCES_MAX: usize = 100;
+
+/// Number of instances that are looked through at the same time.
+const READS_AT_ONCE: usize = 16;
+
+/// The result of looking for a message by its id at the provider.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ProviderLookup {
+    /// The event that brought the message, or the message that was sent.
+    Found(TraceTarget),
+    /// No instance within the caller's scope knows the id.
+    Unknown,
+    /// There are too many instances to look through: the request must name one.
+    TooManyInstances,
+}
+
+/// Looks for the message with this id at the provider, on one instance or on all within the caller's scope. A message that
+/// came in is found by its event, one that was sent by the link of its delivery.
+pub async fn find_provider_message(
+    deps: &Deps,
+    caller: &Caller,
+    id: &str,
+    instance: Option<&InstanceId>,
+) -> PortResult<ProviderLookup> {
+    let configured = load_configuration(deps.store(), caller.scope.tenant()).await?;
+    let is_asked = |one: &Instance| instance.is_none_or(|id| *id == one.id);
+    let asked: Vec<Instance> = configured.instances.into_iter().filter(is_asked).collect();
+    if asked.len() > INSTANCES_MAX {
+        return Ok(ProviderLookup::TooManyInstances);
+    }
+    let found: Vec<Option<TraceTarget>> = stream::iter(asked)
+        .map(|instance| find_on_instance(deps, instance, id))
+        .buffered(READS_AT_ONCE)
+        .try_collect()
+        .await?;
+    let found = found.into_iter().flatten().next();
+    Ok(found.map_or(ProviderLookup::Unknown, ProviderLookup::Found))
+}
+
+async fn find_on_instance(deps: &Deps, instance: Instance, id: &str) -> PortResult<Option<TraceTarget>> {
+    let Some(external) = instance.resolve_external_id() else {
+        return Ok(None);
+    };
+    let event = derive_event_id(instance.provider, &external, EventKind::Message, id);
+    if deps.store().find_event(&event).await?.is_some() {
+        return Ok(Some(TraceTarget::Event(event)));
+    }
+    let key = DeliveryKey::from_provider_id(instance.provider, &external, id);
+    let delivery = deps.store().find_delivery(&key).await?;
+    let sent = delivery.and_then(|delivery| delivery.message);
+    Ok(sent.map(TraceTarget::Message))
 }

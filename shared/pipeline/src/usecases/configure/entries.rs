@@ -1,18 +1,19 @@
 //! Lists, creates, changes and removes single tenants, calendars, tools, agents and instances. Their checks are those of a document.
 
 use super::audited_changes::list_audited_changes;
-use super::endpoint_records::{follow_endpoint_changes, forget_left_endpoints, list_states_before};
 use super::prune::plan_removal;
 use super::surroundings::read_surroundings;
 use super::tenant_check::check_tenant_changes;
+use super::webhook_endpoints::{follow_endpoint_changes, forget_left_endpoints, list_states_before};
 use super::{
     ApplyOptions, AskedParties, ConfigurationChange, ConfigurationChangeKind, ConfigureError, change_check,
     check_document, list_changes,
 };
-use crate::steps::audit::audit_actions;
+use crate::steps::audit::{audit_action, audit_actions};
 use crate::steps::knowledge_removal::remove_agent_knowledge;
 use recado_domain::access::Caller;
-use recado_domain::config::{ConfigDocument, ConfigEntry, ConfigNames, ConfigRemoval, PrunePlan};
+use recado_domain::audit::{AuditAction, AuditedAction};
+use recado_domain::config::{ConfigDocument, ConfigEntry, ConfigNames, ConfigRemoval, Instance, PrunePlan};
 use recado_domain::ids::{TenantId, hash_parts};
 use recado_ports::Deps;
 use recado_ports::ports::{Page, PageRequest, PortResult, WriteOutcome};
@@ -244,4 +245,18 @@ fn check_needed(own: &ConfigDocument, doomed: &ConfigRemoval) -> Result<(), Conf
         }
     }
     Ok(())
+}
+
+/// Returns the instance within the caller's scope, after what is about to be done at its provider is audited.
+pub async fn begin_onboarding(
+    deps: &Deps,
+    caller: &Caller,
+    id: &str,
+    action: AuditAction,
+) -> Result<Instance, ConfigureError> {
+    let instance: Instance = find_entry(deps, caller, id).await?;
+    let begun = AuditedAction::on_object(action, Some(&instance.tenant), "instance", instance.id.as_str());
+    audit_action(deps, caller, begun).await?;
+    tracing::info!(by = %caller.name, instance_id = %instance.id, action = action.as_str(), "at the provider");
+    Ok(instance)
 }

@@ -4,16 +4,17 @@
 use super::belongings::{
     derive_recipient_keys, is_letter_of_contact, list_groups, list_scheduled, names_contact,
 };
-use super::erase_report::EraseReport;
 use super::lookup::{ContactQuery, FoundContact, find_on_instances};
 use super::thread_erasure::{ThreadErasure, erase_thread};
 use super::{ContactError, audit_contacts};
 use crate::steps::batch_recipients::forget_recipients;
+use crate::steps::conversation_erasure::ErasedPart;
 use crate::steps::dead_letter_erasure::{
     erase_dead_letters, erase_dead_queue, erase_scheduled_message, settle_without_body,
 };
 use crate::steps::guests::{delete_guest, find_guests};
 use crate::steps::identity::derive_thread_id;
+use jiff::Timestamp;
 use recado_domain::access::Caller;
 use recado_domain::audit::AuditAction;
 use recado_domain::contact::ContactAddress;
@@ -141,5 +142,31 @@ fn is_copy_of_contact(message: &DeadQueueMessage, contact: &FoundContact, groups
             let names_thread = |thread: &ThreadId| message.body.contains(thread.as_str());
             contact.threads.iter().any(names_thread) || names_contact(&message.body, contact)
         }
+    }
+}
+
+/// The result of an erasure, in numbers.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct EraseReport {
+    /// Conversations that were erased. The newest one of each thread is a tombstone now.
+    pub conversations: usize,
+    /// Messages that were erased.
+    pub messages: usize,
+    /// Events that were not applied yet, or were given up.
+    pub events: usize,
+    /// Dead letters and their copies.
+    pub dead_letters: usize,
+    /// Messages that were to be sent later.
+    pub scheduled: usize,
+    /// Guests of occasions, with their invitations.
+    pub guests: usize,
+    /// Time until which a message of the contact is being sent. The rest is erased when the request is repeated then.
+    pub waits_until: Option<Timestamp>,
+}
+
+impl EraseReport {
+    pub(super) fn count_conversation(&mut self, part: &ErasedPart) {
+        self.messages += part.messages;
+        self.conversations += usize::from(part.is_whole);
     }
 }

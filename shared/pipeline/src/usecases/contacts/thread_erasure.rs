@@ -1,6 +1,6 @@
 //! Erases the conversations of one thread.
 
-use super::erase_report::EraseReport;
+use super::erase::EraseReport;
 use super::lookup::{FoundContact, list_thread};
 use crate::steps::conversation_erasure::{ConversationErasure, erase_conversation};
 use crate::steps::identity::load_identity_key;

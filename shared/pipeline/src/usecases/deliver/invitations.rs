@@ -9,7 +9,6 @@ mod dispatch;
 mod emails;
 mod error;
 mod export;
-mod failure;
 mod lookup;
 mod preparation;
 mod ready;

@@ -1,8 +1,8 @@
 //! Adds and removes sources: writes a new snapshot, and then makes it the present one.
 
 use super::KnowledgeError;
-use super::changed_knowledge::ChangedKnowledge;
 use super::vectors::{VectorMaking, VectorState, describe_vectors, make_block_vectors};
+use super::writing::ChangedKnowledge;
 use super::writing::{audit_change, change_snapshot};
 use recado_domain::Timestamp;
 use recado_domain::access::Caller;

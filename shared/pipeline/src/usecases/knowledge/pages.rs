@@ -2,7 +2,7 @@
 
 use super::KnowledgeError;
 use super::change::{AddedSource, NewDocument, add_source_within};
-use super::changed_knowledge::ChangedKnowledge;
+use super::writing::ChangedKnowledge;
 use futures::stream::{self, StreamExt};
 use jiff::SignedDuration;
 use recado_domain::Timestamp;

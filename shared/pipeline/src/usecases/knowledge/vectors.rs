@@ -2,7 +2,7 @@
 //! blocks without a vector are found by their words.
 
 use super::KnowledgeError;
-use super::changed_knowledge::ChangedKnowledge;
+use super::writing::ChangedKnowledge;
 use super::writing::{audit_change, change_snapshot};
 use jiff::SignedDuration;
 use recado_domain::Timestamp;

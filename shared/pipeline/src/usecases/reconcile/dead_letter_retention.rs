@@ -2,8 +2,7 @@
 //! the others name are kept. Payloads are bodies too large for a queue, and uploads of messages.
 
 use crate::hooks::reconcile_pass::ReconcilePass;
-use crate::steps::dead_letter_erasure::erase_event_body;
-use crate::steps::dead_letter_purge::purge_named_record;
+use crate::steps::dead_letter_erasure::{erase_event_body, purge_named_record};
 use crate::steps::unreadable::pass_over_unreadable;
 use crate::steps::upload;
 use futures::stream::{self, StreamExt, TryStreamExt};

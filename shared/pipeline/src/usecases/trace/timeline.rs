@@ -1,7 +1,6 @@
 //! Builds a message's timeline from the stored records.
 
 use super::reply_lookup::{find_answer, find_answered_message};
-use super::turn_effects::{describe_turn_effects, list_turn_effects};
 use crate::steps::message_view::{MessageView, join_deliveries};
 use jiff::{SignedDuration, Timestamp};
 use recado_domain::conversation::{Conversation, ConversationMode, ConversationStatus};
@@ -16,6 +15,7 @@ use recado_domain::turn::StepDuration;
 use recado_ports::Deps;
 use recado_ports::ports::PortResult;
 use recado_ports::records::configuration::find_config_by_id;
+use recado_ports::records::effects::find_journal;
 use recado_ports::records::scheduled_messages::find_scheduled;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -344,4 +344,38 @@ fn describe_step(step: &OutboxHistoryEntry, place: TimelineStage, out: &Outbox) 
         detail["by"] = json!(by);
     }
     detail
+}
+
+/// Lists what tools did for the messages that a reply answers, also in drafts before it. A thread without a journal costs no
+/// read.
+async fn list_turn_effects(deps: &Deps, reply: &Message) -> PortResult<Vec<EffectEntry>> {
+    let Some(out) = &reply.out else {
+        return Ok(Vec::new());
+    };
+    let turn = out.turn.as_ref();
+    let known = turn.and_then(|turn| Some((turn.effects_upto?, turn.asked_at?)));
+    let Some((upto, asked_at)) = known.filter(|(upto, _)| *upto > 0) else {
+        return Ok(Vec::new());
+    };
+    let thread = reply.conversation.thread_id();
+    let found = find_journal(deps.store(), &reply.tenant, thread).await?;
+    let mut entries = found.map(|found| found.record.entries).unwrap_or_default();
+    entries.retain(|entry| entry.is_of_turn(&reply.conversation, (upto, out.covers), asked_at));
+    Ok(entries)
+}
+
+/// Describes effects for a timeline. Secrets are not among the stored arguments.
+fn describe_turn_effects(effects: &[EffectEntry]) -> Value {
+    let described = effects.iter().map(|entry| {
+        json!({
+            "number": entry.number,
+            "tool": entry.tool.name,
+            "arguments": entry.arguments,
+            "state": entry.state.as_str(),
+            "result": entry.result,
+            "begun_at": entry.begun_at,
+            "ended_at": entry.ended_at,
+        })
+    });
+    described.collect()
 }

@@ -4,31 +4,29 @@
 mod direct;
 mod expansion;
 mod made_invitation;
-mod orders;
 mod piece;
 mod portfolio;
 mod progress;
-mod recipient_request;
 mod recipients;
 
 use super::preparation::{check_ahead, find_frame};
 use super::{InvitationError, InvitationRequest, NamedGuest};
 use crate::steps::batch_job::enqueue_batch;
 use crate::steps::identity;
+use crate::steps::invited_tenant::choose_tenant;
 use crate::usecases::deliver::DeliverError;
 pub(crate) use expansion::handle_batch_job;
 use futures::stream::{self, StreamExt, TryStreamExt};
 use jiff::{SignedDuration, Timestamp};
-pub use orders::order_batch;
 pub use progress::{BatchProgress, find_batch, list_batches};
 use recado_domain::access::Caller;
 use recado_domain::config::Tenant;
 use recado_domain::ids::{
-    CorrelationId, GuestId, IdempotencyKey, InvitationTemplateName, OccasionId, TenantId, hash_parts,
+    BatchId, CorrelationId, GuestId, IdempotencyKey, InvitationTemplateName, OccasionId, TenantId, hash_parts,
 };
 use recado_domain::invitations::{
-    BATCH_RECIPIENTS_MAX, Batch, BatchState, InvitationChannel, SendTime, TemplateValues, split_recipients,
-    write_batch_id,
+    BATCH_PERMIT, BATCH_RECIPIENTS_MAX, Batch, BatchOrder, BatchState, InvitationChannel, SendTime,
+    TemplateValues, split_recipients, write_batch_id,
 };
 use recado_domain::metadata::Metadata;
 use recado_domain::millis::add_duration;
@@ -246,6 +244,62 @@ async fn begin_batch(deps: &Deps, batch: Versioned<Batch>) -> Result<Batch, Invi
         known
             .map(WriteAttempt::Lost)
             .ok_or(InvitationError::NotFound("batch"))
+    })
+    .await
+}
+
+/// Returns the request for one of the batch's guests. Without a guest, returns the one that only names what is common to all.
+fn request_of(batch: &Batch, guest: Option<&GuestId>) -> PortResult<InvitationRequest> {
+    let nobody = || GuestId::parse("nobody").map_err(|error| PortError::invalid("batch", error));
+    Ok(InvitationRequest {
+        tenant: Some(batch.tenant.clone()),
+        occasion: batch.occasion.clone(),
+        guest: NamedGuest::Id(guest.cloned().map_or_else(nobody, Ok)?),
+        channel: batch.channel,
+        template: batch.template.clone(),
+        variables: batch.variables.clone(),
+        metadata: batch.metadata.clone(),
+        send_at: None,
+        key: None,
+        correlation: batch.correlation.clone(),
+    })
+}
+
+/// Gives an order about a batch. When the order to pause or cancel returns, no message of the batch begins to leave any more: a
+/// sender looks at the batch just before it sends, relies on that for [`BATCH_PERMIT`], and this function waits as long.
+pub async fn order_batch(
+    deps: &Deps,
+    caller: &Caller,
+    named: Option<&TenantId>,
+    id: &BatchId,
+    order: BatchOrder,
+) -> Result<Batch, InvitationError> {
+    let tenant = choose_tenant(deps, caller, named).await?;
+    let batch = store_order(deps, &tenant.id, id, order).await?;
+    tracing::info!(batch_id = %batch.id, state = batch.state.as_str(), "a batch was ordered");
+    if order != BatchOrder::Resume {
+        deps.system().sleep(BATCH_PERMIT.unsigned_abs()).await;
+    } else if batch.is_expanding() {
+        enqueue_batch(deps, &batch, batch.expanded, SignedDuration::ZERO).await?;
+    }
+    Ok(batch)
+}
+
+/// Stores the state that follows from an order, unless the batch has it already.
+async fn store_order(
+    deps: &Deps,
+    tenant: &TenantId,
+    id: &BatchId,
+    order: BatchOrder,
+) -> Result<Batch, InvitationError> {
+    retry_lost_write(PortError::contended("batch"), (), |()| async {
+        let found = batch_records::find_batch(deps.store(), tenant, id).await?;
+        let mut batch = found.ok_or(InvitationError::NotFound("batch"))?;
+        let is_new = batch.record.follow(order, deps.system().now())?;
+        if is_new && write_record(deps.store(), &mut batch).await? == WriteOutcome::Conflict {
+            return Ok(WriteAttempt::Lost(()));
+        }
+        Ok(WriteAttempt::Done(batch.record))
     })
     .await
 }

@@ -1,7 +1,7 @@
 use super::redrive::{RemovedLetters, clear_queue_copies, record_removed_letter};
 use super::selection::{DeadLetterSelection, OrderedLetters, select_letters};
 use super::{SIDE_BY_SIDE, audit_letter, require_dead_letter};
-use crate::steps::dead_letter_purge::purge_named_record;
+use crate::steps::dead_letter_erasure::purge_named_record;
 use crate::steps::queue_message::format_error_chain;
 use crate::usecases::operate::OperateError;
 use futures::stream::{self, StreamExt};

@@ -6,7 +6,7 @@ use super::super::preparation::{InvitationFrame, find_frame};
 use super::piece::{MadeInvitations, make_invitations};
 use super::portfolio::{PortfolioBudget, find_budget};
 use super::progress::look_for_end;
-use super::recipient_request::request_of;
+use super::request_of;
 use crate::steps::batch_job::enqueue_batch;
 use crate::steps::occasion_reminders::{end_reminder, find_planned};
 use crate::steps::verdict::Verdict;

@@ -8,7 +8,7 @@ use super::super::preparation::{
 use super::super::{DeliverError, InvitationError, send_ready};
 use super::direct::commit_directly;
 use super::made_invitation::{MadeInvitation, made_of, status_of, store_refusal};
-use super::recipient_request::request_of;
+use super::request_of;
 use crate::steps::delivery_permission::DeliveryPermission;
 use crate::steps::invitation_permission::judge_uncapped;
 use crate::steps::unreadable::pass_over_unreadable;
