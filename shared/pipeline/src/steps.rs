@@ -48,6 +48,7 @@ pub(crate) mod message_view;
 pub(crate) mod model_check;
 pub(crate) mod named_secrets;
 pub(crate) mod occasion_reminders;
+pub(crate) mod open_work;
 pub(crate) mod outgoing;
 pub(crate) mod outgoing_check;
 pub(crate) mod overdue_records;

@@ -5,7 +5,7 @@ use recado_ports::ports::HistorySpan;
 use serde::Serialize;
 
 /// The result of a catch-up.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct CatchUpReport {
     /// Start of the period that was read, the overlap included.
@@ -45,16 +45,7 @@ impl CatchUpReport {
             since: span.since,
             until: span.until,
             offered: true,
-            looked_at: 0,
-            known: 0,
-            missed: 0,
-            statuses: 0,
-            ignored: 0,
-            pages: 0,
-            more: false,
-            next: None,
-            cut: false,
-            preview: None,
+            ..Self::default()
         }
     }
 }

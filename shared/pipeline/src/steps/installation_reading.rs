@@ -1,11 +1,12 @@
 //! Reads the state of all instances at once: what waits, what was given up, and which of them cannot send. The number
 //! of requests does not depend on the number of instances.
 
+use crate::steps::open_work::WaitingByInstance;
 use crate::steps::working_instances::WorkingPages;
 use jiff::Timestamp;
 use recado_domain::budget::MonthlyBudget;
 use recado_domain::config::Instance;
-use recado_domain::ids::{ExternalId, InstanceId, TenantId};
+use recado_domain::ids::{InstanceId, TenantId};
 use recado_domain::instance::{ConnectionStatus, InstanceState};
 use recado_domain::provider::Provider;
 use recado_domain::sample::{InstanceSample, MinuteSample};
@@ -84,21 +85,6 @@ pub struct InstallationReading {
     pub budgets: Vec<(TenantId, MonthlyBudget)>,
 }
 
-/// The open records of one instance.
-#[derive(Debug, Clone, Copy, Default)]
-struct OpenCounts {
-    depth: u64,
-    parked: u64,
-    oldest: Option<Timestamp>,
-}
-
-impl OpenCounts {
-    fn add_record(&mut self, since: Timestamp) {
-        self.depth += 1;
-        self.oldest = Some(self.oldest.map_or(since, |oldest| oldest.min(since)));
-    }
-}
-
 /// Reads the state of all instances. Their configuration is read page by page, and little of it is kept.
 pub async fn read_installation(
     store: &dyn InstallationStore,
@@ -139,49 +125,9 @@ fn list_waiting_times(open: &OpenWork, closed: &HashMap<&InstanceId, &InstanceSt
     messages.map(|message| message.since).chain(events).collect()
 }
 
-/// The open work of instances: messages and parked conversations by our name of the instance, events by the provider's.
-#[derive(Default)]
-struct OpenByInstance<'a> {
-    own: HashMap<&'a InstanceId, OpenCounts>,
-    events: HashMap<(Provider, &'a ExternalId), OpenCounts>,
-}
-
-impl<'a> OpenByInstance<'a> {
-    fn count(open: &'a OpenWork) -> Self {
-        let mut counts = Self::default();
-        for message in &open.messages {
-            let own = counts.own.entry(&message.instance).or_default();
-            own.add_record(message.since);
-        }
-        for instance in &open.parked {
-            counts.own.entry(instance).or_default().parked += 1;
-        }
-        for event in &open.events {
-            let named = (event.provider, &event.external);
-            counts.events.entry(named).or_default().add_record(event.since);
-        }
-        counts
-    }
-
-    fn count_of(&self, instance: &Instance) -> OpenCounts {
-        let own = self.own.get(&instance.id).copied().unwrap_or_default();
-        if self.events.is_empty() {
-            return own;
-        }
-        let external = instance.resolve_external_id();
-        let events = external.and_then(|external| self.events.get(&(instance.provider, &external)).copied());
-        let events = events.unwrap_or_default();
-        OpenCounts {
-            depth: own.depth + events.depth,
-            parked: own.parked,
-            oldest: own.oldest.into_iter().chain(events.oldest).min(),
-        }
-    }
-}
-
 /// The answers of the store about all instances, from which each instance's reading is made.
 struct ReadStates<'a> {
-    counts: OpenByInstance<'a>,
+    counts: WaitingByInstance<'a>,
     closed: HashMap<&'a InstanceId, &'a InstanceState>,
     dead: &'a DeadLetterCounts,
 }
@@ -190,7 +136,7 @@ impl<'a> ReadStates<'a> {
     fn new(open: &'a OpenWork, troubled: &'a TroubledInstances, dead: &'a DeadLetterCounts) -> Self {
         let states = troubled.states.iter().map(|(id, state)| (id, state));
         Self {
-            counts: OpenByInstance::count(open),
+            counts: WaitingByInstance::count_records(open),
             closed: states
                 .filter(|(_, state)| state.connection != ConnectionStatus::Open)
                 .collect(),

@@ -1,13 +1,12 @@
 //! Health of the installation for monitors: waiting messages, connected instances and dead letters. The result contains
 //! no text and no address of a contact, and no decision of Recado depends on it.
 
-mod open_work;
-
 use crate::steps::connection::read_connection_looks;
+pub use crate::steps::open_work::OpenWorkCounts;
+use crate::steps::open_work::{WaitingByInstance, count_open_work};
 use crate::steps::working_instances::{WorkingPages, list_working_instances};
 use jiff::Timestamp;
-pub use open_work::OpenWorkCounts;
-use open_work::{WaitingByInstance, count_open_work};
+
 use recado_domain::access::Caller;
 use recado_domain::config::{ConfigNames, EntryRef, Instance, RESERVED_INSTANCE};
 use recado_domain::connection_look::{ConnectionLook, find_last_look};

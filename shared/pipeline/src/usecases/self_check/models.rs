@@ -75,9 +75,10 @@ pub(super) async fn check_models(
     let asked: Vec<_> = list_agent_models(deps, configured, instances)
         .await?
         .into_iter()
-        .map(|((model, key, purpose), is_real)| {
+        .map(|((model, key, purpose), is_real)| async move {
             let key = key.and_then(|key| CredentialRef::try_from(key).ok());
-            check_model(deps, (model, key, purpose), is_real && scope.asks_models)
+            let asks = ask_model(deps, &model, key.as_ref());
+            check_model(&model, purpose, is_real && scope.asks_models, asks).await
         })
         .collect();
     let mut checks: Vec<ModelCheck> = stream::iter(asked).buffered(ASKED_AT_ONCE).collect().await;
@@ -88,8 +89,14 @@ pub(super) async fn check_models(
     checks.extend(of_users);
     if scope.is_whole {
         let is_real = instances.iter().any(is_real_instance);
-        checks.extend(check_embedding_model(deps, scope.asks_models).await);
-        checks.extend(check_transcription_model(deps, is_real && scope.asks_models).await);
+        if let Some(model) = deps.llm().embedding_model() {
+            let asks = ask_embedding_model(deps);
+            checks.push(check_model(model, ModelPurpose::Embeddings, scope.asks_models, asks).await);
+        }
+        if let Some(model) = deps.llm().transcription_model() {
+            let (is_asked, asks) = (is_real && scope.asks_models, ask_transcription_model(deps));
+            checks.push(check_model(model, ModelPurpose::Transcriptions, is_asked, asks).await);
+        }
     }
     Ok(checks)
 }
@@ -148,36 +155,6 @@ async fn find_rewriting_model(deps: &Deps, agent: &Agent) -> PortResult<Option<(
     Ok(has_documents.then(named))
 }
 
-async fn check_embedding_model(deps: &Deps, is_asked: bool) -> Option<ModelCheck> {
-    let model = deps.llm().embedding_model()?.to_owned();
-    let answer = if is_asked {
-        to_answer(ask_embedding_model(deps).await)
-    } else {
-        ModelAnswer::NotAsked
-    };
-    Some(ModelCheck {
-        model,
-        http_agent: None,
-        purpose: ModelPurpose::Embeddings,
-        answer,
-    })
-}
-
-async fn check_transcription_model(deps: &Deps, is_asked: bool) -> Option<ModelCheck> {
-    let model = deps.llm().transcription_model()?.to_owned();
-    let answer = if is_asked {
-        to_answer(ask_transcription_model(deps).await)
-    } else {
-        ModelAnswer::NotAsked
-    };
-    Some(ModelCheck {
-        model,
-        http_agent: None,
-        purpose: ModelPurpose::Transcriptions,
-        answer,
-    })
-}
-
 fn to_answer(asked: Result<(), LlmError>) -> ModelAnswer {
     asked.map_or_else(ModelAnswer::Failed, |()| ModelAnswer::Answers)
 }
@@ -196,18 +173,20 @@ fn check_http_agent<'a>(deps: &'a Deps, agent: &'a Agent) -> Option<impl Future<
     })
 }
 
+/// Asks a model by `asks`, if it is asked.
 async fn check_model(
-    deps: &Deps,
-    (model, key, purpose): (String, Option<CredentialRef>, ModelPurpose),
+    model: &str,
+    purpose: ModelPurpose,
     is_asked: bool,
+    asks: impl Future<Output = Result<(), LlmError>>,
 ) -> ModelCheck {
     let answer = if is_asked {
-        to_answer(ask_model(deps, &model, key.as_ref()).await)
+        to_answer(asks.await)
     } else {
         ModelAnswer::NotAsked
     };
     ModelCheck {
-        model,
+        model: model.to_owned(),
         http_agent: None,
         purpose,
         answer,
