@@ -1,9 +1,10 @@
 //! Notes with the instance that another program holds threads of its contacts.
 
 use crate::hooks::inbound_rule::InboundRule;
+use crate::steps::enabled_instance::change_unread_state;
 use crate::steps::inbound_arrival::InboundArrival;
 use async_trait::async_trait;
-use recado_domain::instance::{InstanceChange, InstanceState};
+use recado_domain::instance::InstanceChange;
 use recado_domain::thread_hold::ThreadControl;
 use recado_ports::Deps;
 use recado_ports::ports::PortResult;
@@ -20,15 +21,8 @@ impl InboundRule for OtherAgentRule {
             return Ok(());
         }
         let instance = &arrival.bound.instance.id;
-        let (before, seen) = (
-            InstanceState::default(),
-            InstanceChange::OtherAgentSeen(deps.system().now()),
-        );
-        let noted = deps
-            .store()
-            .change_instance_state(instance, &before, &seen)
-            .await?;
-        if noted.done {
+        let seen = InstanceChange::OtherAgentSeen(deps.system().now());
+        if change_unread_state(deps, instance, &seen).await?.done {
             tracing::warn!(instance_id = %instance, "another program answers contacts of this number");
         }
         Ok(())

@@ -1,5 +1,6 @@
 //! The stored connection state of instances, and the release of parked conversations.
 
+use crate::steps::enabled_instance::change_unread_state;
 use crate::steps::verdict::Verdict;
 use jiff::{SignedDuration, Timestamp};
 use recado_domain::config::InstanceConfig;
@@ -201,11 +202,7 @@ pub(crate) async fn record_refusal(
         conversation: conversation.cloned(),
         everything,
     };
-    let seen = InstanceState::default();
-    let changed = deps
-        .store()
-        .change_instance_state(instance, &seen, &refused)
-        .await?;
+    let changed = change_unread_state(deps, instance, &refused).await?;
     if changed.done {
         let why = changed.state.refusal().map(|run| run.why.as_str());
         tracing::error!(instance_id = %instance, event = "refused", why, "the provider refuses every message: they wait");

@@ -2,6 +2,7 @@
 
 use recado_domain::config::InstanceConfig;
 use recado_domain::ids::{InstanceId, TenantId};
+use recado_domain::instance::{ChangedInstance, InstanceChange, InstanceState};
 use recado_ports::Deps;
 use recado_ports::ports::PortResult;
 use recado_ports::records::configuration::find_config_by_id;
@@ -40,4 +41,14 @@ pub(crate) async fn find_instance_of(
         return Ok(None);
     }
     Ok(found)
+}
+
+/// Changes the stored state of an instance of which the caller read none.
+pub(crate) async fn change_unread_state(
+    deps: &Deps,
+    id: &InstanceId,
+    change: &InstanceChange,
+) -> PortResult<ChangedInstance> {
+    let seen = InstanceState::default();
+    deps.store().change_instance_state(id, &seen, change).await
 }

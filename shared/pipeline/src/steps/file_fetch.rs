@@ -3,6 +3,7 @@
 
 mod measured;
 
+use crate::steps::enabled_instance::change_unread_state;
 use crate::steps::file_record::{ChangedFile, LEASE_MARGIN, change_file_record, work_within};
 use crate::steps::queue_message::format_error_chain;
 use crate::steps::webhook_file::{delete_used_webhook_file, open_webhook_file};
@@ -11,7 +12,7 @@ use jiff::{SignedDuration, Timestamp};
 use measured::{Measured, lock_unpoisoned};
 use recado_domain::config::InstanceConfig;
 use recado_domain::content::{Media, MediaKind};
-use recado_domain::instance::{InstanceChange, InstanceState};
+use recado_domain::instance::InstanceChange;
 use recado_domain::media_type::MediaType;
 use recado_domain::message::{FileLoss, FileState, Message, MessageFile, StoredFile};
 use recado_domain::millis::add_duration;
@@ -187,11 +188,7 @@ async fn count_failed_download(
         return Ok(None);
     }
     let instance = &bound.instance.id;
-    let failure = InstanceChange::DownloadFailed(now);
-    let changed = deps
-        .store()
-        .change_instance_state(instance, &InstanceState::default(), &failure)
-        .await?;
+    let changed = change_unread_state(deps, instance, &InstanceChange::DownloadFailed(now)).await?;
     if changed.done {
         tracing::warn!(instance_id = %instance, "too many downloads failed: the provider refuses others for half an hour");
     }

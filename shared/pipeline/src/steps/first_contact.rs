@@ -1,5 +1,6 @@
 //! First contacts: messages to people who never wrote to the instance, and whether it may begin a chat with them.
 
+use crate::steps::enabled_instance::change_unread_state;
 use crate::steps::linked_threads::find_latest_conversation;
 use recado_domain::ids::InstanceId;
 use recado_domain::instance::{ConnectionStatus, FIRST_CONTACTS_STOP, InstanceChange, InstanceState};
@@ -36,9 +37,7 @@ pub(crate) async fn stop_first_contacts(
         return Ok(());
     }
     let until = add_duration(deps.system().now(), FIRST_CONTACTS_STOP);
-    let stop = InstanceChange::StopFirstContacts(until);
-    let seen = InstanceState::default();
-    deps.store().change_instance_state(instance, &seen, &stop).await?;
+    change_unread_state(deps, instance, &InstanceChange::StopFirstContacts(until)).await?;
     tracing::error!(
         instance_id = %instance, event = "first_contacts_stopped", %until,
         "WhatsApp refused a message to a person who never wrote: no other goes out until then"

@@ -2,6 +2,7 @@
 //! no text and no address of a contact, and no decision of Recado depends on it.
 
 use crate::steps::connection::read_connection_looks;
+use crate::steps::enabled_instance::change_unread_state;
 pub use crate::steps::open_work::OpenWorkCounts;
 use crate::steps::open_work::{WaitingByInstance, count_open_work};
 use crate::steps::working_instances::{WorkingPages, list_working_instances};
@@ -125,9 +126,7 @@ pub async fn check_store_writes(deps: &Deps, depths: &dyn QueueDepths, at: Times
     let nobody = InstanceId::parse(RESERVED_INSTANCE);
     let nobody = nobody.map_err(|error| PortError::invalid("instance id", error))?;
     let confirm = InstanceChange::Confirm(at);
-    deps.store()
-        .change_instance_state(&nobody, &InstanceState::default(), &confirm)
-        .await?;
+    change_unread_state(deps, &nobody, &confirm).await?;
     depths.prove_intake_write().await
 }
 

@@ -5,13 +5,14 @@ use super::LeasedTurn;
 use super::transcript::strip_repeated_marks;
 use super::turn_end::{TurnEnd, TurnStop};
 use crate::measure;
+use crate::steps::enabled_instance::change_unread_state;
 use jiff::{SignedDuration, Timestamp};
 use recado_domain::config::{InstanceConfig, LimitReply};
 use recado_domain::conversation::{Conversation, Draft, UnsentUse};
 use recado_domain::decision::AgentDecision;
 use recado_domain::formatting::format_for_whatsapp;
 use recado_domain::ids::{AgentId, ConversationId, CorrelationId, InstanceId, Ordinal};
-use recado_domain::instance::{InstanceChange, InstanceState};
+use recado_domain::instance::InstanceChange;
 use recado_domain::message::{Message, NewOutgoing, PreparedContent, TokenUsage};
 use recado_domain::millis::add_duration;
 use recado_domain::outbox::{Author, Outbox, ReplyPart};
@@ -276,12 +277,7 @@ async fn record_model_failure(
         conversation: conversation.clone(),
         at: deps.system().now(),
     };
-    let seen = InstanceState::default();
-    let changed = deps
-        .store()
-        .change_instance_state(instance, &seen, &failed)
-        .await?;
-    if changed.done {
+    if change_unread_state(deps, instance, &failed).await?.done {
         tracing::error!(instance_id = %instance, event = "model_fails", "the model fails for several contacts in a row");
     }
     Ok(())
@@ -294,12 +290,7 @@ pub(crate) async fn record_missing_model_key(
     correlation: &CorrelationId,
 ) -> PortResult<()> {
     let missing = InstanceChange::ModelKeyMissing(true);
-    let seen = InstanceState::default();
-    let changed = deps
-        .store()
-        .change_instance_state(instance, &seen, &missing)
-        .await?;
-    if changed.done {
+    if change_unread_state(deps, instance, &missing).await?.done {
         tracing::error!(
             instance_id = %instance, correlation_id = %correlation, event = "needs_credentials",
             "the model's key is missing or was refused: turns wait"

@@ -2,11 +2,12 @@
 
 use super::SIDE_BY_SIDE;
 use crate::hooks::reconcile_pass::{PassMinute, ReconcilePass, is_every_minute};
+use crate::steps::enabled_instance::change_unread_state;
 use crate::steps::installation_reading::InstanceReading;
 use futures::stream::{self, StreamExt};
 use jiff::Timestamp;
 use recado_domain::ids::{InstanceId, hash_parts};
-use recado_domain::instance::{ConnectionStatus, InstanceChange, InstanceState};
+use recado_domain::instance::{ConnectionStatus, InstanceChange};
 use recado_ports::Deps;
 use recado_ports::ports::PortResult;
 use recado_ports::records::configuration::find_config_by_id;
@@ -67,16 +68,8 @@ async fn ask_standing(deps: &Deps, instance: &InstanceId) -> PortResult<bool> {
     let Some(seen) = deps.providers().query_standing(&bound).await else {
         return Ok(false);
     };
-    let (change, before) = (
-        InstanceChange::Standing {
-            seen,
-            now: deps.system().now(),
-        },
-        InstanceState::default(),
-    );
-    deps.store()
-        .change_instance_state(instance, &before, &change)
-        .await?;
+    let now = deps.system().now();
+    change_unread_state(deps, instance, &InstanceChange::Standing { seen, now }).await?;
     Ok(true)
 }
 

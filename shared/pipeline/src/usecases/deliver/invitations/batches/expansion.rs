@@ -8,12 +8,13 @@ use super::portfolio::{PortfolioBudget, find_budget};
 use super::progress::look_for_end;
 use super::request_of;
 use crate::steps::batch_job::enqueue_batch;
+use crate::steps::enabled_instance::change_unread_state;
 use crate::steps::occasion_reminders::{end_reminder, find_planned};
 use crate::steps::verdict::Verdict;
 use jiff::{SignedDuration, Timestamp};
 use recado_domain::access::{Caller, Scope, TokenRole};
 use recado_domain::ids::{BatchId, TenantId};
-use recado_domain::instance::{ConnectionStatus, InstanceChange, InstanceState};
+use recado_domain::instance::{ConnectionStatus, InstanceChange};
 use recado_domain::invitations::{BATCH_CHUNK, Batch, BatchChunk, BatchState, InvitationChannel};
 use recado_domain::millis::add_duration;
 use recado_domain::rate::Rate;
@@ -230,11 +231,7 @@ async fn reserve_line(
 ) -> PortResult<BatchRoom> {
     let now = deps.system().now();
     let change = InstanceChange::ReserveBatch { rate, count, now };
-    let (instance, seen) = (&frame.bound.instance.id, InstanceState::default());
-    let changed = deps
-        .store()
-        .change_instance_state(instance, &seen, &change)
-        .await?;
+    let changed = change_unread_state(deps, &frame.bound.instance.id, &change).await?;
     let line = changed.state.batch_line.unwrap_or(now);
     Ok(if changed.done {
         BatchRoom::Reserved { count, next_at: line }

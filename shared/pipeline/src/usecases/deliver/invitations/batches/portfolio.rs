@@ -1,10 +1,11 @@
 //! The budget of Meta's business portfolio: all its numbers share one limit of the people to whom they write first within 24 hours.
 //! Batches use a part of it, so that a campaign slows down before conversations suffer.
 
+use crate::steps::enabled_instance::change_unread_state;
 use jiff::{SignedDuration, Timestamp};
 use recado_domain::config::InstanceConfig;
 use recado_domain::ids::InstanceId;
-use recado_domain::instance::{CAMPAIGN_SHARE, InstanceChange, InstanceState, MessagingLimit};
+use recado_domain::instance::{CAMPAIGN_SHARE, InstanceChange, MessagingLimit};
 use recado_domain::invitations::{Batch, InvitationChannel};
 use recado_domain::millis::add_duration;
 use recado_ports::Deps;
@@ -37,11 +38,7 @@ impl PortfolioBudget {
     ) -> PortResult<Option<Timestamp>> {
         let (limit, now) = (self.limit, deps.system().now());
         let change = InstanceChange::ReservePeople { limit, count, now };
-        let seen = InstanceState::default();
-        let changed = deps
-            .store()
-            .change_instance_state(&self.keeper, &seen, &change)
-            .await?;
+        let changed = change_unread_state(deps, &self.keeper, &change).await?;
         if changed.done {
             return Ok(None);
         }
