@@ -1,13 +1,12 @@
 //! Lists the opt-outs of a tenant, and ends messages for whoever follows an unsubscribe link.
 
 use crate::steps::identity::load_identity_key;
+use crate::steps::invited_tenant::find_tenant;
 use recado_domain::access::Caller;
-use recado_domain::config::{ConfigNames, EntryRef};
 use recado_domain::ids::TenantId;
 use recado_domain::opt_out::{OptOut, OptOutSource, UnsubscribeToken};
 use recado_ports::Deps;
 use recado_ports::ports::{Page, PageRequest, PortError, PortResult};
-use recado_ports::records::configuration::find_named_entries;
 use recado_ports::records::opt_outs;
 
 /// The reason why an unsubscribe link did nothing.
@@ -32,9 +31,8 @@ pub async fn is_unsubscribe_token(deps: &Deps, token: &str) -> PortResult<bool> 
 pub async fn unsubscribe_by_link(deps: &Deps, token: &str) -> Result<(), UnsubscribeError> {
     let key = load_identity_key(deps).await?;
     let opened = UnsubscribeToken::open_token(&key, token).ok_or(UnsubscribeError::UnknownLink)?;
-    let names = ConfigNames::of([EntryRef::Tenant(opened.tenant.clone())]);
-    let stored = find_named_entries(deps.store(), &names).await?.tenants;
-    if stored.iter().all(|tenant| tenant.removing_since.is_some()) {
+    let stored = find_tenant(deps, &opened.tenant).await?;
+    if stored.is_none_or(|tenant| tenant.removing_since.is_some()) {
         return Ok(());
     }
     let preference = OptOut {

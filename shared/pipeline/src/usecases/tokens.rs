@@ -4,16 +4,15 @@ mod sessions;
 
 use crate::steps::audit::audit_action;
 use crate::steps::identity::load_identity_key;
+use crate::steps::invited_tenant::find_tenant;
 use jiff::Timestamp;
 use recado_domain::access::{Caller, Scope, Token, TokenRole};
 use recado_domain::audit::{AuditAction, AuditedAction};
-use recado_domain::config::{ConfigNames, EntryRef};
 use recado_domain::ids::{TenantId, TokenName};
 use recado_domain::secret::Secret;
 use recado_ports::Deps;
 use recado_ports::ports::{Page, PageRequest, PortError, PortResult, System};
 use recado_ports::random_id::generate_nonce;
-use recado_ports::records::configuration::find_named_entries;
 use recado_ports::records::tokens;
 pub use sessions::{begin_session, end_session, find_session_caller};
 
@@ -129,12 +128,8 @@ async fn choose_tenant(
         }
         (Scope::Installation, None) => Ok(None),
         (Scope::Installation, Some(wanted)) => {
-            let names = ConfigNames::of([EntryRef::Tenant(wanted.clone())]);
-            let known = find_named_entries(deps.store(), &names).await?;
-            if known.tenants.is_empty() {
-                return Err(TokenError::NotFound("tenant"));
-            }
-            Ok(Some(wanted))
+            let known = find_tenant(deps, &wanted).await?;
+            known.map(|_| Some(wanted)).ok_or(TokenError::NotFound("tenant"))
         }
     }
 }

@@ -1,13 +1,13 @@
 //! Lists what models used and which messages the provider charged, summed up by day, agent, model, country or tenant.
 
 use crate::steps::budget_reading::read_prices;
+use crate::steps::invited_tenant::find_tenant;
 use crate::steps::message_cost::list_message_use;
 use crate::steps::message_view::find_message_deliveries;
 use crate::steps::working_instances::TenantPages;
 use futures::stream::{self, StreamExt, TryStreamExt};
 use jiff::civil::Date;
 use recado_domain::access::Caller;
-use recado_domain::config::{ConfigNames, EntryRef};
 use recado_domain::country::Country;
 use recado_domain::ids::{AgentId, ConversationId, TenantId};
 use recado_domain::message::TokenUsage;
@@ -15,7 +15,7 @@ use recado_domain::price::{Cost, PriceList};
 use recado_domain::usage::UsageSum;
 use recado_ports::Deps;
 use recado_ports::ports::{PageRequest, PortResult};
-use recado_ports::records::configuration::{find_config_by_id, find_named_entries};
+use recado_ports::records::configuration::find_config_by_id;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
@@ -150,9 +150,7 @@ async fn list_stored_sums(
     let tenants = match wanted {
         Some(tenant) if !caller.scope.covers(tenant) => return Ok(None),
         Some(tenant) => {
-            let names = ConfigNames::of([EntryRef::Tenant(tenant.clone())]);
-            let found = find_named_entries(deps.store(), &names).await?;
-            if found.tenants.is_empty() {
+            if find_tenant(deps, tenant).await?.is_none() {
                 return Ok(None);
             }
             vec![tenant.clone()]

@@ -8,12 +8,12 @@ use crate::steps::occasion_reminders::{plan_reminders, withdraw_reminders};
 use crate::steps::unreadable::pass_over_unreadable;
 use recado_domain::access::Caller;
 use recado_domain::audit::{AuditAction, AuditedAction};
-use recado_domain::config::{ConfigDocument, ConfigNames, EntryRef};
+use recado_domain::config::ConfigDocument;
 use recado_domain::ids::TenantId;
 use recado_domain::invitations::{InvitationTemplate, Occasion};
 use recado_ports::Deps;
 use recado_ports::ports::PortResult;
-use recado_ports::records::configuration::{find_config_by_id, find_named_entries};
+use recado_ports::records::configuration::find_config_by_id;
 use recado_ports::records::occasions::{find_occasion, list_invitation_templates};
 use recado_ports::table::put_record;
 use serde::Serialize;
@@ -234,8 +234,7 @@ async fn check_tenant(
     (place, tenant): (&str, &TenantId),
 ) -> Result<(), ConfigureError> {
     let is_named = document.tenants.iter().any(|known| known.id == *tenant);
-    let names = ConfigNames::of([EntryRef::Tenant(tenant.clone())]);
-    let exists = is_named || !find_named_entries(deps.store(), &names).await?.tenants.is_empty();
+    let exists = is_named || find_tenant(deps, tenant).await?.is_some();
     if exists && caller.scope.covers(tenant) {
         return Ok(());
     }

@@ -112,7 +112,7 @@ async fn send_ready(
     key: Option<IdempotencyKey>,
 ) -> Result<AcceptedInvitation, InvitationError> {
     let now = deps.system().now();
-    let of_request = make_request_claim(deps, key, now).await?;
+    let of_request = make_request_claim(deps, "request", key.as_ref()).await?;
     let has_key = of_request.is_some();
     let of_guest = ready.make_claim(deps.settings().invitation_window, now);
     let claims: Vec<_> = of_request.into_iter().chain([of_guest]).collect();
@@ -126,16 +126,16 @@ async fn send_ready(
 /// Makes the claim of a request's idempotency key.
 async fn make_request_claim(
     deps: &Deps,
-    key: Option<IdempotencyKey>,
-    now: Timestamp,
+    what: &str,
+    key: Option<&IdempotencyKey>,
 ) -> PortResult<Option<InvitationClaim>> {
     let Some(key) = key else {
         return Ok(None);
     };
-    let key = identity::load_identity_key(deps).await?.hash_client_key(&key);
+    let key = identity::load_identity_key(deps).await?.hash_client_key(key);
     Ok(Some(InvitationClaim {
-        key: hash_parts(&["request", key.as_str()], 16),
-        until: add_duration(now, deps.settings().key_ttl),
+        key: hash_parts(&[what, key.as_str()], 16),
+        until: add_duration(deps.system().now(), deps.settings().key_ttl),
         replaces: None,
     }))
 }

@@ -54,6 +54,18 @@ pub async fn list_endpoints(
     Ok(tenant.webhook_endpoints().iter().map(of_endpoint).collect())
 }
 
+fn describe_endpoint(
+    tenant: Tenant,
+    endpoint: WebhookEndpoint,
+    state: Option<EndpointState>,
+) -> ConfiguredEndpoint {
+    ConfiguredEndpoint {
+        tenant: tenant.id,
+        endpoint,
+        state,
+    }
+}
+
 /// Returns an endpoint of a tenant within the caller's scope.
 pub(super) async fn find_endpoint(
     deps: &Deps,
@@ -77,11 +89,11 @@ pub async fn read_endpoint(
 ) -> Result<ConfiguredEndpoint, WebhookError> {
     let (tenant, endpoint) = find_endpoint(deps, caller, named, id).await?;
     let state = find_endpoint_state(deps.store(), &tenant.id, &endpoint.id).await?;
-    Ok(ConfiguredEndpoint {
-        state: state.map(|state| state.record),
-        tenant: tenant.id,
+    Ok(describe_endpoint(
+        tenant,
         endpoint,
-    })
+        state.map(|state| state.record),
+    ))
 }
 
 /// Makes the state of a new endpoint: it is told what is published from now on.
@@ -93,11 +105,7 @@ pub async fn begin_posts(
 ) -> Result<ConfiguredEndpoint, WebhookError> {
     let (tenant, endpoint) = find_endpoint(deps, caller, Some(tenant), id).await?;
     let state = load_endpoint_state(deps, &tenant.id, &endpoint.id).await?;
-    Ok(ConfiguredEndpoint {
-        tenant: tenant.id,
-        endpoint,
-        state: Some(state.record),
-    })
+    Ok(describe_endpoint(tenant, endpoint, Some(state.record)))
 }
 
 fn audited(action: AuditAction, tenant: &TenantId, endpoint: &WebhookEndpointId) -> AuditedAction {
@@ -128,23 +136,15 @@ pub async fn rotate_signing_secret(
     overlap: SignedDuration,
 ) -> Result<ConfiguredEndpoint, WebhookError> {
     let (tenant, endpoint) = find_endpoint(deps, caller, named, id).await?;
-    audit_action(
-        deps,
-        caller,
-        audited(AuditAction::SecretRotated, &tenant.id, &endpoint.id),
-    )
-    .await?;
+    let done = audited(AuditAction::SecretRotated, &tenant.id, &endpoint.id);
+    audit_action(deps, caller, done).await?;
     let now = deps.system().now();
     let state = change_state(deps, (&tenant.id, &endpoint.id), |state| {
         let salt = generate_nonce(deps.system());
         state.salts.rotate_salt(salt, overlap, now);
     })
     .await?;
-    Ok(ConfiguredEndpoint {
-        tenant: tenant.id,
-        endpoint,
-        state: Some(state),
-    })
+    Ok(describe_endpoint(tenant, endpoint, Some(state)))
 }
 
 /// Lets an endpoint be posted to again at once: everything that was published since a time, or (`None`) from where it stopped.
@@ -169,11 +169,7 @@ pub async fn replay_events(
     };
     let of = (&tenant.id, &endpoint.id);
     let state = change_state(deps, of, |state| state.resume_posts(from)).await?;
-    Ok(ConfiguredEndpoint {
-        tenant: tenant.id,
-        endpoint,
-        state: Some(state),
-    })
+    Ok(describe_endpoint(tenant, endpoint, Some(state)))
 }
 
 /// Posts a test to an endpoint now, and returns the answer. The endpoint's state stays as it is.

@@ -10,9 +10,8 @@ mod progress;
 mod recipients;
 
 use super::preparation::{check_ahead, find_frame};
-use super::{InvitationError, InvitationRequest, NamedGuest};
+use super::{InvitationError, InvitationRequest, NamedGuest, make_request_claim};
 use crate::steps::batch_job::enqueue_batch;
-use crate::steps::identity;
 use crate::steps::invited_tenant::choose_tenant;
 use crate::usecases::deliver::DeliverError;
 pub(crate) use expansion::handle_batch_job;
@@ -33,7 +32,6 @@ use recado_domain::millis::add_duration;
 use recado_ports::Deps;
 use recado_ports::ports::{PortError, PortResult, WriteOutcome};
 use recado_ports::records::batches::{self as batch_records, BatchOutcome};
-use recado_ports::records::claims::InvitationClaim;
 use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
 use recado_ports::table::{Versioned, write_record};
 pub use recipients::{ListedRecipient, list_batch_recipients};
@@ -94,7 +92,7 @@ pub async fn send_batch(
     let send_at = find_send_time(deps, &request)?;
     let of_first = request_for_guest(&request, first.clone());
     let tenant = find_frame(deps, caller, &of_first).await?.tenant;
-    let claim = make_claim(deps, request.key.as_ref()).await?;
+    let claim = make_request_claim(deps, "batch", request.key.as_ref()).await?;
     let new = make_batch(deps, caller, (&tenant, &request), (&guests, send_at));
     let (mut new, now) = (Versioned::new(new), deps.system().now());
     let begun = batch_records::begin_batch(deps.store(), &mut new, claim.as_ref(), now).await?;
@@ -144,16 +142,6 @@ fn request_for_guest(request: &BatchRequest, guest: GuestId) -> InvitationReques
         key: None,
         correlation: request.correlation.clone(),
     }
-}
-
-async fn make_claim(deps: &Deps, key: Option<&IdempotencyKey>) -> PortResult<Option<InvitationClaim>> {
-    let Some(key) = key else { return Ok(None) };
-    let key = identity::load_identity_key(deps).await?.hash_client_key(key);
-    Ok(Some(InvitationClaim {
-        key: hash_parts(&["batch", key.as_str()], 16),
-        until: add_duration(deps.system().now(), deps.settings().key_ttl),
-        replaces: None,
-    }))
 }
 
 fn make_batch(
