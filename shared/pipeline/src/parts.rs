@@ -11,7 +11,6 @@ pub(crate) mod other_authors;
 pub(crate) mod ready_replies;
 pub(crate) mod reminders;
 pub(crate) mod script;
-mod server_tools;
 pub(crate) mod simulation;
 pub(crate) mod spelling;
 pub(crate) mod tool_calls;

@@ -4,9 +4,9 @@
 
 use crate::hooks::after_commit::{AfterCommit, SendTerms};
 use crate::hooks::send_gate::{GateAnswer, SendGate};
-use crate::steps::attempt_permission::{AttemptPermission, judge_attempt};
 use crate::steps::first_contact::{is_first_contact, may_begin_chat, stop_first_contacts};
 use crate::steps::give_up::{find_landed_attempt, give_up_message};
+use crate::steps::invitation_permission::{AttemptPermission, judge_attempt};
 use crate::steps::sending::{PARK_BEYOND, RETRY_SOON, SendContext, StepResult, Stop};
 use crate::steps::verdict::Verdict;
 use async_trait::async_trait;

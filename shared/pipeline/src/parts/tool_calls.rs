@@ -1,16 +1,18 @@
 //! Offers the model the agent's tools, and calls those that read.
 
 use super::called_tool::{Told, check_call, find_called_tool, note_call, outcome_of};
-use super::server_tools::complete_server_functions;
 use crate::hooks::turn_part::{AnsweredCall, TurnPart};
 use crate::steps::effects::DraftedJournal;
 use crate::steps::turn::LeasedTurn;
 use crate::steps::turn::turn_end::TurnStop;
 use async_trait::async_trait;
-use recado_domain::tools::{TOOL_INSTRUCTIONS, Tool, ToolOutcome};
+use recado_domain::ids::ToolId;
+use recado_domain::tools::{McpListing, TOOL_INSTRUCTIONS, Tool, ToolOutcome};
 use recado_ports::Deps;
 use recado_ports::ports::{LlmRequest, ModelCall, OfferedTool, ToolFailure, ToolLimits};
 use recado_ports::time_limit::run_within;
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// The tools of agents.
 pub(crate) struct ToolsOfAgent;
@@ -72,4 +74,43 @@ async fn read_tool(deps: &Deps, tool: &Tool, call: &ModelCall, limits: ToolLimit
         Ok(answer) => (ToolOutcome::Answered, answer),
         Err(failure) => (outcome_of(&failure), failure.to_string()),
     }
+}
+
+/// Completes the functions of servers with their descriptions and arguments. A function that its server does not list is not
+/// offered in this turn. The turn goes on without those of a server that does not answer.
+async fn complete_server_functions(deps: &Deps, turn: &mut LeasedTurn<'_>) {
+    if turn.bound.tools.iter().all(|tool| tool.mcp_tool.is_none()) {
+        return;
+    }
+    let mut asked: BTreeMap<ToolId, Vec<McpListing>> = BTreeMap::new();
+    let mut completed = Vec::with_capacity(turn.bound.tools.len());
+    for tool in turn.bound.tools.clone() {
+        if tool.mcp_tool.is_none() {
+            completed.push(tool);
+            continue;
+        }
+        let server = tool.id.clone();
+        let listed = match asked.remove(&server) {
+            Some(listed) => listed,
+            None => list_tools_of_server(deps, turn, &tool).await,
+        };
+        completed.extend(tool.complete_mcp_function(&listed));
+        asked.insert(server, listed);
+    }
+    Arc::make_mut(&mut turn.bound).tools = completed;
+}
+
+/// Lists the tools of a server; none if it does not answer in time.
+async fn list_tools_of_server(deps: &Deps, turn: &LeasedTurn<'_>, tool: &Tool) -> Vec<McpListing> {
+    let left = turn.time.left_for_files(deps.system().now(), tool.time_limit());
+    let limits = ToolLimits {
+        within: left.unsigned_abs(),
+        private_hosts: deps.settings().private_tools,
+    };
+    let listing = deps.llm().list_server_tools(tool, limits);
+    let listed = run_within(deps.system(), limits.within, listing).await;
+    listed.unwrap_or(Err(ToolFailure::TimedOut)).unwrap_or_else(|failure| {
+        tracing::warn!(tool = %tool.id, outcome = outcome_of(&failure).as_str(), "a server did not list its tools: the turn goes on without them");
+        Vec::new()
+    })
 }

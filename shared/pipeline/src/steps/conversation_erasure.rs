@@ -5,11 +5,13 @@ use crate::steps::idempotency::delete_claim;
 use crate::steps::identity::derive_thread_id;
 use crate::steps::upload::upload_key;
 use futures::future::try_join_all;
+use jiff::Timestamp;
 use recado_domain::config::Instance;
 use recado_domain::contact::ContactAddress;
 use recado_domain::conversation::Conversation;
 use recado_domain::delivery::DeliveryKey;
-use recado_domain::ids::Ordinal;
+use recado_domain::effects::{Journal, JournalChange};
+use recado_domain::ids::{Ordinal, TenantId, ThreadId};
 use recado_domain::message::{Message, Role};
 use recado_domain::millis::add_duration;
 use recado_ports::Deps;
@@ -17,7 +19,11 @@ use recado_ports::ports::{
     DELETED_MESSAGES_MAX, DeletedPart, DeliveryChange, PortError, PortResult, WriteOutcome,
 };
 use recado_ports::records::aliases::delete_alias;
+use recado_ports::records::effects::{
+    JournalOutcome, find_journal, free_held_cells, save_journal_with_cells,
+};
 use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
+use recado_ports::table::{Versioned, remove_record};
 
 /// The manner in which a conversation is erased.
 pub(crate) struct ConversationErasure<'a> {
@@ -175,4 +181,55 @@ async fn erase_beside(deps: &Deps, instance: Option<&Instance>, message: &Messag
         Some(key) => deps.queues().delete_payload(&key).await,
         None => Ok(()),
     }
+}
+
+/// Deletes the journal of a thread with the cells of its events. The events themselves stay in their calendar. An effect whose
+/// end is not stored is forgotten: nobody stores it any more. An erasure waits until its time is over.
+pub(crate) async fn erase_journal(deps: &Deps, tenant: &TenantId, thread: &ThreadId) -> PortResult<()> {
+    retry_lost_write(PortError::contended("journal"), (), |()| async {
+        let Some(journal) = find_journal(deps.store(), tenant, thread).await? else {
+            return Ok(WriteAttempt::Done(()));
+        };
+        let deleted = delete_with_cells(deps, &journal).await?;
+        Ok(WriteAttempt::after_write(deleted, ()))
+    })
+    .await
+}
+
+/// Deletes a journal. Its cells go first: after a crash in between, the journal still leads to them. `false`: it was changed since.
+async fn delete_with_cells(deps: &Deps, journal: &Versioned<Journal>) -> PortResult<bool> {
+    let cells = journal.record.held_cells();
+    if !cells.is_empty() {
+        free_held_cells(deps.store(), &journal.record.tenant, &cells).await?;
+    }
+    remove_record(deps.store(), journal).await
+}
+
+/// Forgets the effects of a thread that ended `before` or earlier. Returns `true` if something stays: what is owed (an effect
+/// that is open, a fence, an event that is still to come), or an effect whose end was stored later. Only its conversation leads to a
+/// journal, so the conversation must stay as long.
+pub(crate) async fn forget_effects(
+    deps: &Deps,
+    (tenant, thread): (&TenantId, &ThreadId),
+    before: Timestamp,
+) -> PortResult<bool> {
+    retry_lost_write(PortError::contended("journal"), (), |()| async {
+        let Some(mut journal) = find_journal(deps.store(), tenant, thread).await? else {
+            return Ok(WriteAttempt::Done(false));
+        };
+        let forgotten = journal.record.forget_ended(before, deps.system().now());
+        let something_stays = !journal.record.is_empty();
+        let written = if journal.record.is_empty() {
+            remove_record(deps.store(), &journal).await?
+        } else if forgotten {
+            journal.record.raise_revision();
+            let change = JournalChange::default();
+            save_journal_with_cells(deps.store(), None, &mut journal, &change).await?
+                == JournalOutcome::Written
+        } else {
+            true
+        };
+        Ok(WriteAttempt::after_write(written, something_stays))
+    })
+    .await
 }

@@ -1,5 +1,6 @@
 //! Instances that may work.
 
+use recado_domain::access::Caller;
 use recado_domain::config::InstanceConfig;
 use recado_domain::ids::{InstanceId, TenantId};
 use recado_domain::instance::{ChangedInstance, InstanceChange, InstanceState};
@@ -51,4 +52,14 @@ pub(crate) async fn change_unread_state(
 ) -> PortResult<ChangedInstance> {
     let seen = InstanceState::default();
     deps.store().change_instance_state(id, &seen, change).await
+}
+
+/// Returns an instance with its tenant and agent; `None` if it is unknown or outside the caller's scope.
+pub(crate) async fn find_instance_within(
+    deps: &Deps,
+    caller: &Caller,
+    id: &InstanceId,
+) -> PortResult<Option<Arc<InstanceConfig>>> {
+    let bound = find_config_by_id(deps.store(), id).await?;
+    Ok(bound.filter(|bound| caller.scope.covers(&bound.tenant.id)))
 }

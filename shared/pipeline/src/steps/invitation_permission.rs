@@ -3,15 +3,18 @@
 use crate::steps::delivery_permission::{
     DeliveryPermission, DeliveryRecipient, judge_deliveries, judge_delivery,
 };
+use crate::steps::occasion_reminders::find_planned;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use recado_domain::config::Tenant;
 use recado_domain::email::EmailAddress;
-use recado_domain::ids::InvitationId;
-use recado_domain::invitations::{Guest, Invitation, ScheduledInvitation};
+use recado_domain::ids::{BatchId, InvitationId};
+use recado_domain::invitations::{BatchState, Guest, Invitation, ScheduledInvitation};
 use recado_domain::opt_out::RecipientAddress;
+use recado_domain::reason::Reason;
 use recado_ports::Deps;
 use recado_ports::ports::{PageRequest, PortResult};
+use recado_ports::records::batches::find_batch;
 use recado_ports::records::guests::{find_guest, list_guests_of_phone};
 use recado_ports::records::invitations::list_invitations;
 use recado_ports::records::occasions::find_occasion;
@@ -138,4 +141,69 @@ async fn list_earlier_times(deps: &Deps, guest: &Guest, own: &InvitationId) -> P
         }
     }
     Ok(times)
+}
+
+/// The answer for an attempt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum AttemptPermission {
+    /// It may be made now.
+    Granted,
+    /// It may be made at this time, and is asked for again then.
+    NotBefore(Timestamp),
+    /// Its batch is paused.
+    Paused,
+    /// It is not to be made any more, for this reason.
+    Ended(Reason),
+}
+
+/// Tells whether an attempt may be made now. `batch` is the message's, if it has one, and `invitation` what it is.
+pub(crate) async fn judge_attempt(
+    deps: &Deps,
+    tenant: &Tenant,
+    batch: Option<&BatchId>,
+    invitation: Option<&ScheduledInvitation>,
+) -> PortResult<AttemptPermission> {
+    if let Some(id) = batch {
+        let of_batch = judge_batch(deps, tenant, id).await?;
+        if of_batch != AttemptPermission::Granted {
+            return Ok(of_batch);
+        }
+    }
+    let Some(invitation) = invitation else {
+        return Ok(AttemptPermission::Granted);
+    };
+    let judged = judge_stored_invitation(deps, tenant, invitation).await?;
+    Ok(match judged {
+        DeliveryPermission::Granted => AttemptPermission::Granted,
+        DeliveryPermission::NotBefore(at) => AttemptPermission::NotBefore(at),
+        DeliveryPermission::OptedOut => AttemptPermission::Ended(Reason::OptedOut),
+    })
+}
+
+/// Tells whether messages of a batch may leave. The occasion of a reminder is read, too: a crash may have left the batch of one that the
+/// occasion no longer has.
+async fn judge_batch(deps: &Deps, tenant: &Tenant, id: &BatchId) -> PortResult<AttemptPermission> {
+    let Some(found) = find_batch(deps.store(), &tenant.id, id).await? else {
+        return Ok(AttemptPermission::Granted);
+    };
+    let batch = found.record;
+    match batch.state {
+        BatchState::Cancelled => return Ok(AttemptPermission::Ended(Reason::BatchCancelled)),
+        BatchState::Paused => return Ok(AttemptPermission::Paused),
+        BatchState::Preparing | BatchState::Scheduled | BatchState::Running | BatchState::Finished => {}
+    }
+    let Some(reminder) = &batch.reminder else {
+        return Ok(AttemptPermission::Granted);
+    };
+    let now = deps.system().now();
+    if now >= reminder.begins_at {
+        return Ok(AttemptPermission::Ended(Reason::Expired));
+    }
+    let occasion = find_occasion(deps.store(), &tenant.id, &batch.occasion).await?;
+    let is_planned = occasion.is_some_and(|occasion| find_planned(tenant, &occasion, &batch, now).is_some());
+    Ok(if is_planned {
+        AttemptPermission::Granted
+    } else {
+        AttemptPermission::Ended(Reason::BatchCancelled)
+    })
 }

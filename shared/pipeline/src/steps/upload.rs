@@ -1,7 +1,7 @@
 //! Stores files that a client uploads in order to send them. A file is kept for at least a day, and for as long as a
 //! message or a dead letter names it. Files are stored beside the bodies that are too large for a queue.
 
-use crate::steps::scope::find_instance_within;
+use crate::steps::enabled_instance::find_instance_within;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use jiff::{SignedDuration, Timestamp};

@@ -5,12 +5,12 @@
 //! messages change nothing. The normal processing of a message does no work for catch-ups.
 
 use crate::steps::audit::audit_action;
-pub use crate::steps::catch_up_report::{CatchUpReport, MissedMessages};
+use crate::steps::enabled_instance::find_instance_within;
 pub use crate::steps::history_reader::CatchUpError;
 use crate::steps::history_reader::{
     CatchUpLimits, HistoryUse, earliest_known_time, history_span, read_history, record_catch_up,
 };
-use crate::steps::scope::find_instance_within;
+pub use crate::steps::history_reader::{CatchUpReport, MissedMessages};
 use jiff::SignedDuration;
 use jiff::Timestamp;
 use recado_domain::access::Caller;

@@ -19,7 +19,6 @@ mod entries;
 mod invitation_entries;
 mod named_urls;
 mod prune;
-mod questions;
 mod secret_rotation;
 mod start;
 mod surroundings;

@@ -4,7 +4,6 @@ mod belongings;
 mod erase;
 mod export;
 mod lookup;
-mod thread_erasure;
 
 use crate::steps::audit::audit_actions;
 use crate::steps::guests::find_guests;

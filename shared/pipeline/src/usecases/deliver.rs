@@ -8,11 +8,11 @@ mod scheduling;
 
 use crate::steps::client_message::{append_client_message, find_or_start_conversation, note_invitation};
 pub use crate::steps::due_message::release_due_message;
+use crate::steps::enabled_instance::find_instance_within;
 use crate::steps::idempotency::{IdempotencyClaim, find_claimed, hold_claimed, make_claim};
 use crate::steps::outgoing_check::{
     NotSendable, OutgoingContentError, needs_store_lookups, prepare_content, request_fingerprint,
 };
-use crate::steps::scope::find_instance_within;
 use crate::steps::{identity, linked_threads, wake_up};
 pub(crate) use invitations::handle_batch_job;
 pub use invitations::{

@@ -1,7 +1,7 @@
 //! Lists occasions and their guests, adds guests and deletes them.
 
 use crate::steps::audit::audit_action;
-use crate::steps::batch_recipients::forget_recipients;
+use crate::steps::batch_job::forget_recipients;
 use crate::steps::guests::{self, make_guest, mark_pages_changed};
 pub use crate::steps::invited_tenant::TenantChoiceError;
 use crate::steps::invited_tenant::choose_tenant;

@@ -8,15 +8,15 @@ mod joined_messages;
 
 use crate::steps::answer_view::{self, add_answers};
 use crate::steps::audit::audit_action;
+use crate::steps::budget_reading::add_costs;
 use crate::steps::effects::JournalError;
+use crate::steps::enabled_instance::find_instance_within;
 use crate::steps::linked_threads::{find_latest_conversation, give_back_others, take_over_others};
-use crate::steps::message_cost::add_costs;
 pub use crate::steps::message_view::MessageView;
 use crate::steps::message_view::{find_message_view, join_deliveries};
 use crate::steps::outgoing_check::{NotSendable, OutgoingContentError};
 use crate::steps::reply_coverage::highest_covered_ordinal;
 use crate::steps::save_conversation::save_conversation;
-use crate::steps::scope::find_instance_within;
 use crate::steps::wake_up;
 pub use annotations::{LabelChange, add_note, change_labels, delete_note, list_notes};
 pub use answer::{OperatorAnswer, answer_as_operator};

@@ -2,24 +2,26 @@
 //! connections, and each model for the least that it answers.
 
 mod models;
-mod tool_servers;
-
-pub use models::{ModelAnswer, ModelCheck, ModelPurpose};
-pub use tool_servers::{ServerAnswer, ServerCheck};
 
 use crate::steps::named_secrets::find_missing;
 use futures::stream::{self, StreamExt};
 use jiff::Timestamp;
+pub use models::{ModelAnswer, ModelCheck, ModelPurpose};
 use models::{ModelScope, check_models};
 use recado_domain::access::Caller;
 use recado_domain::alert::MissingSecret;
-use recado_domain::config::Instance;
-use recado_domain::ids::InstanceId;
+use recado_domain::config::{ConfigDocument, Instance};
+use recado_domain::ids::{InstanceId, ToolId};
+use recado_domain::tools::{McpListing, Tool};
 use recado_ports::Deps;
-use recado_ports::ports::{ConnectionAnswer, CredentialState, DiskSpace, PortResult};
+use recado_ports::ports::{
+    ConnectionAnswer, CredentialState, DiskSpace, PortResult, ToolFailure, ToolLimits,
+};
 use recado_ports::records::configuration::{find_config_by_id, load_configuration};
 use recado_ports::records::dead_letters::count_dead_letters;
-use tool_servers::check_tool_servers;
+use recado_ports::time_limit::run_within;
+use std::collections::BTreeSet;
+use std::time::Duration;
 
 /// Maximum number of open records of each kind that are read, approximately.
 const OPEN_WORK_LIMIT: usize = 2_000;
@@ -146,5 +148,86 @@ async fn check_instance(deps: &Deps, instance: Instance) -> InstanceCheck {
         instance,
         credential,
         connection,
+    }
+}
+
+/// Maximum time for a server to list its tools.
+const LISTING_TIMEOUT: Duration = Duration::from_secs(15);
+
+/// The answer of a server to the question for its tools.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ServerAnswer {
+    /// The server listed its tools.
+    Lists {
+        /// The names of all its tools.
+        tools: Vec<String>,
+        /// The names that the configuration allows and the server does not have.
+        missing: Vec<String>,
+        /// The allowed tools that agents are not offered, since their schemas cannot be used: each with the reason.
+        refused: Vec<String>,
+    },
+    /// The request failed.
+    Failed(ToolFailure),
+}
+
+/// The check of a tool that is a server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ServerCheck {
+    /// The tool.
+    pub tool: ToolId,
+    /// Answer of its server.
+    pub answer: ServerAnswer,
+}
+
+/// Asks each server that a tool of these instances' agents names.
+async fn check_tool_servers(
+    deps: &Deps,
+    configured: &ConfigDocument,
+    instances: &[InstanceCheck],
+) -> Vec<ServerCheck> {
+    let agents: BTreeSet<_> = instances.iter().map(|check| &check.instance.agent).collect();
+    let used = configured
+        .agents
+        .iter()
+        .filter(|agent| agents.contains(&agent.id));
+    let used: BTreeSet<&ToolId> = used.flat_map(|agent| &agent.tools).collect();
+    let tools = configured.tools.iter();
+    let asked: Vec<_> = tools
+        .filter(|tool| tool.mcp.is_some() && used.contains(&tool.id))
+        .map(|tool| check_tool_server(deps, tool))
+        .collect();
+    stream::iter(asked).buffered(ASKED_AT_ONCE).collect().await
+}
+
+async fn check_tool_server(deps: &Deps, tool: &Tool) -> ServerCheck {
+    ServerCheck {
+        tool: tool.id.clone(),
+        answer: list_tools_of_server(deps, tool).await,
+    }
+}
+
+async fn list_tools_of_server(deps: &Deps, tool: &Tool) -> ServerAnswer {
+    let limits = ToolLimits {
+        within: tool.time_limit().unsigned_abs().min(LISTING_TIMEOUT),
+        private_hosts: deps.settings().private_tools,
+    };
+    let listing = deps.llm().list_server_tools(tool, limits);
+    let listed = run_within(deps.system(), limits.within, listing).await;
+    match listed.unwrap_or(Err(ToolFailure::TimedOut)) {
+        Ok(listed) => {
+            let is_allowed = |name: &String| tool.mcp.iter().any(|server| server.allow.contains(name));
+            let told = |one: &McpListing| Some(format!("{}: {}", one.name, one.refused.as_ref()?));
+            let allowed = listed.iter().filter(|one| is_allowed(&one.name));
+            let refused = allowed.filter_map(told).collect();
+            let tools: Vec<String> = listed.into_iter().map(|one| one.name).collect();
+            let allowed = tool.mcp.iter().flat_map(|server| &server.allow);
+            let missing = allowed.filter(|name| !tools.contains(name)).cloned().collect();
+            ServerAnswer::Lists {
+                tools,
+                missing,
+                refused,
+            }
+        }
+        Err(failure) => ServerAnswer::Failed(failure),
     }
 }

@@ -3,8 +3,8 @@
 //! The attempt is stored before the carrier is asked, and its outcome after it. So a crash in between leaves an attempt of unknown
 //! outcome, which is repeated only where the carrier recognizes the repeat.
 
-use crate::steps::attempt_permission::{AttemptPermission, judge_attempt};
 use crate::steps::email_outbox::{move_email_to_dead_letters, outbox_of, requeue_dead_email, save_outbox};
+use crate::steps::invitation_permission::{AttemptPermission, judge_attempt};
 use crate::steps::invited_tenant::find_tenant;
 use crate::steps::queue_message::{REQUEUE_AFTER_RECEIVES, decide_verdict};
 use crate::steps::trace_span::continue_trace;

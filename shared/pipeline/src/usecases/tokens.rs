@@ -1,20 +1,19 @@
 //! Creates, lists and revokes the tokens of the API, and finds the caller that a token stands for.
 
-mod sessions;
-
 use crate::steps::audit::audit_action;
 use crate::steps::identity::load_identity_key;
 use crate::steps::invited_tenant::find_tenant;
 use jiff::Timestamp;
-use recado_domain::access::{Caller, Scope, Token, TokenRole};
+use recado_domain::access::{Caller, ConsoleSession, Scope, Token, TokenRole};
 use recado_domain::audit::{AuditAction, AuditedAction};
 use recado_domain::ids::{TenantId, TokenName};
 use recado_domain::secret::Secret;
 use recado_ports::Deps;
 use recado_ports::ports::{Page, PageRequest, PortError, PortResult, System};
 use recado_ports::random_id::generate_nonce;
-use recado_ports::records::tokens;
-pub use sessions::{begin_session, end_session, find_session_caller};
+use recado_ports::records::sessions::{delete_session, find_session, renew_session};
+use recado_ports::records::tokens::{self, find_token};
+use recado_ports::table::put_record;
 
 /// The prefix of every token's text, by which people and scanners recognize it.
 const PREFIX: &str = "recado_";
@@ -187,4 +186,49 @@ pub async fn find_caller(deps: &Deps, shown: &str) -> PortResult<Option<Caller>>
     let now = deps.system().now();
     let valid = found.filter(|token| token.hash == hash && token.is_valid_at(now));
     Ok(valid.map(|token| token.to_caller()))
+}
+
+/// The prefix of every session's text. No token has it.
+const SESSION_PREFIX: &str = "session_";
+
+/// Begins a session for the holder of the token `token`, which the caller has checked. Returns its text, which nobody can read again.
+pub async fn begin_session(deps: &Deps, token: &str) -> PortResult<Secret> {
+    let key = load_identity_key(deps).await?;
+    let text = generate_random_text(deps.system(), SESSION_PREFIX);
+    let hash = key.hash_token(text.expose_secret());
+    let session = ConsoleSession::begin(hash, key.hash_token(token), None, deps.system().now());
+    put_record(deps.store(), &session).await?;
+    Ok(text)
+}
+
+/// Returns the caller who is signed in by the session with the text `shown`, and renews the session. `None`: it ended, or its token
+/// is not accepted any more. `own` is the installation's own token.
+pub async fn find_session_caller(deps: &Deps, shown: &Secret, own: &Secret) -> PortResult<Option<Caller>> {
+    if !shown.expose_secret().starts_with(SESSION_PREFIX) {
+        return Ok(None);
+    }
+    let key = load_identity_key(deps).await?;
+    let now = deps.system().now();
+    let found = find_session(deps.store(), &key.hash_token(shown.expose_secret())).await?;
+    let Some(found) = found.filter(|found| found.record.is_valid_at(now)) else {
+        return Ok(None);
+    };
+    let session = &found.record;
+    let caller = if session.token == key.hash_token(own.expose_secret()) {
+        Some(Caller::installation())
+    } else {
+        let token = find_token(deps.store(), &session.token).await?;
+        let valid = token.filter(|token| token.hash == session.token && token.is_valid_at(now));
+        valid.map(|token| token.to_caller())
+    };
+    if let (Some(_), Some(expires)) = (&caller, session.renew_at(now)) {
+        renew_session(deps.store(), found, expires).await?;
+    }
+    Ok(caller)
+}
+
+/// Ends the session with the text `shown`.
+pub async fn end_session(deps: &Deps, shown: &Secret) -> PortResult<()> {
+    let hash = load_identity_key(deps).await?.hash_token(shown.expose_secret());
+    delete_session(deps.store(), &hash).await
 }

@@ -1,21 +1,22 @@
 //! Traces events and messages for people who investigate them. No step of a message depends on this module.
 
-mod reply_lookup;
 mod timeline;
 
 use crate::steps::answer_view::add_answers;
-use crate::steps::message_cost::add_costs;
+use crate::steps::budget_reading::add_costs;
 use crate::steps::message_view::{MessageView, find_message_view, join_deliveries};
 use futures::stream::{self, StreamExt, TryStreamExt};
 use recado_domain::access::{Caller, Scope};
 use recado_domain::config::Instance;
+use recado_domain::conversation::Conversation;
 use recado_domain::delivery::DeliveryKey;
 use recado_domain::event::{EventKind, EventRecord, derive_event_id};
-use recado_domain::ids::{CorrelationId, EventId, InstanceId, MessageId};
+use recado_domain::ids::{CorrelationId, EventId, InstanceId, MessageId, Ordinal};
 use recado_domain::message::{Message, Role};
+use recado_domain::outbox::OutboxState;
 use recado_domain::scheduled::ScheduledMessage;
 use recado_ports::Deps;
-use recado_ports::ports::PortResult;
+use recado_ports::ports::{PageRequest, PortResult};
 use recado_ports::records::configuration::{find_config_by_external, find_config_by_id, load_configuration};
 pub use timeline::{TimelineEntry, TimelineStage};
 
@@ -59,7 +60,7 @@ pub async fn find_trace(
                 Some(place) => {
                     let id = place.conversation.message_id(place.ordinal);
                     match deps.store().find_message(&id).await? {
-                        Some(message) => reply_lookup::load_with_counterpart(deps, message).await?,
+                        Some(message) => load_with_counterpart(deps, message).await?,
                         None => Vec::new(),
                     }
                 }
@@ -72,7 +73,7 @@ pub async fn find_trace(
             let Some(found) = found.filter(|message| caller.scope.covers(&message.tenant)) else {
                 return Ok(None);
             };
-            let messages = reply_lookup::load_with_counterpart(deps, found).await?;
+            let messages = load_with_counterpart(deps, found).await?;
             (load_events(deps, &messages).await?, messages)
         }
         TraceTarget::Correlation(id) => {
@@ -214,4 +215,83 @@ async fn find_on_instance(deps: &Deps, instance: Instance, id: &str) -> PortResu
     let delivery = deps.store().find_delivery(&key).await?;
     let sent = delivery.and_then(|delivery| delivery.message);
     Ok(sent.map(TraceTarget::Message))
+}
+
+/// Number of messages that one read returns, and maximum number of reads. No reply is looked for beyond the newest
+/// 4,000 messages of the conversation.
+const PAGE: usize = 200;
+const PAGES_MAX: usize = 20;
+
+/// Finds the first reply that covers `asked`, the agent's or a person's. A cancelled reply is returned only if there is
+/// no other.
+async fn find_answer(
+    deps: &Deps,
+    conversation: &Conversation,
+    asked: &Message,
+) -> PortResult<Option<Message>> {
+    let (mut sent, mut cancelled) = (None, None);
+    let mut page = PageRequest::first(PAGE);
+    for _ in 0..PAGES_MAX {
+        let found = deps.store().list_messages(&conversation.id, &page).await?;
+        let oldest = found.items.last().map(|message| message.ordinal);
+        // The newest messages come first, so the last match is the earliest reply.
+        for message in found
+            .items
+            .into_iter()
+            .filter(|message| message.ordinal > asked.ordinal)
+        {
+            if covers_ordinal(&message, conversation, asked.ordinal) {
+                if is_cancelled(&message) {
+                    cancelled = Some(message);
+                } else {
+                    sent = Some(message);
+                }
+            }
+        }
+        match found.next_cursor {
+            Some(cursor) if oldest.is_some_and(|oldest| oldest > asked.ordinal) => page.cursor = Some(cursor),
+            _ => break,
+        }
+    }
+    Ok(sent.or(cancelled))
+}
+
+fn covers_ordinal(reply: &Message, conversation: &Conversation, asked: Ordinal) -> bool {
+    match (&reply.out, reply.role) {
+        (Some(out), _) => out.covers >= asked,
+        // Typed on the phone: only the conversation tells up to which ordinal people answered.
+        (None, Role::Operator) => conversation.human >= asked,
+        (None, Role::User | Role::Assistant) => false,
+    }
+}
+
+fn is_cancelled(message: &Message) -> bool {
+    let state = message.out.as_ref().map(|out| &out.state);
+    matches!(state, Some(OutboxState::Cancelled { .. }))
+}
+
+/// Finds the newest message of the contact that `reply` covers.
+async fn find_answered_message(deps: &Deps, reply: &Message) -> PortResult<Option<Message>> {
+    let covers = reply.out.as_ref().map_or(Ordinal(0), |out| out.covers);
+    if covers == Ordinal(0) {
+        return Ok(None);
+    }
+    let found = deps
+        .store()
+        .find_message(&reply.conversation.message_id(covers))
+        .await?;
+    Ok(found.filter(|message| message.role == Role::User))
+}
+
+/// Returns the message, and the message that it answers or that answers it.
+async fn load_with_counterpart(deps: &Deps, message: Message) -> PortResult<Vec<Message>> {
+    let other = if message.role == Role::User {
+        match deps.store().find_conversation(&message.conversation).await? {
+            Some(conversation) => find_answer(deps, &conversation, &message).await?,
+            None => None,
+        }
+    } else {
+        find_answered_message(deps, &message).await?
+    };
+    Ok(std::iter::once(message).chain(other).collect())
 }

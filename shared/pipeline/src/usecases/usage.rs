@@ -1,8 +1,7 @@
 //! Lists what models used and which messages the provider charged, summed up by day, agent, model, country or tenant.
 
-use crate::steps::budget_reading::read_prices;
+use crate::steps::budget_reading::{list_message_use, read_prices};
 use crate::steps::invited_tenant::find_tenant;
-use crate::steps::message_cost::list_message_use;
 use crate::steps::message_view::find_message_deliveries;
 use crate::steps::working_instances::TenantPages;
 use futures::stream::{self, StreamExt, TryStreamExt};

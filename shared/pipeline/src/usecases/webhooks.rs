@@ -3,16 +3,15 @@
 //! Each endpoint has a state with its place in the log of events ([`recado_domain::webhook_endpoint`]). A pass posts what is next and
 //! then stores the results, so a crash repeats what was under way and loses nothing. The endpoints themselves are configuration.
 
-mod failed_events;
 mod managing;
 mod posting;
 mod serving;
 mod signing;
 
-pub use failed_events::{FailedChoice, list_failed_events, redrive_failed_events};
 pub use managing::{
-    ConfiguredEndpoint, begin_posts, choose_endpoint_tenant, list_endpoints, read_endpoint, replay_events,
-    rotate_signing_secret, test_endpoint,
+    ConfiguredEndpoint, FailedChoice, begin_posts, choose_endpoint_tenant, list_endpoints,
+    list_failed_events, read_endpoint, redrive_failed_events, replay_events, rotate_signing_secret,
+    test_endpoint,
 };
 pub use posting::{list_posted_endpoints, post_due_events, remove_unknown_states};
 pub use serving::{handle_endpoint_job, list_due_jobs, list_jobs_of_news};

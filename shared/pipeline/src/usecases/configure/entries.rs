@@ -10,7 +10,7 @@ use super::{
     check_document, list_changes,
 };
 use crate::steps::audit::{audit_action, audit_actions};
-use crate::steps::knowledge_removal::remove_agent_knowledge;
+use crate::steps::knowledge_reading::remove_agent_knowledge;
 use recado_domain::access::Caller;
 use recado_domain::audit::{AuditAction, AuditedAction};
 use recado_domain::config::{ConfigDocument, ConfigEntry, ConfigNames, ConfigRemoval, Instance, PrunePlan};

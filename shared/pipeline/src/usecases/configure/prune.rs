@@ -2,7 +2,7 @@
 
 use super::webhook_endpoints::{follow_endpoint_changes, forget_left_endpoints};
 use super::{ApplyOptions, ConfigurationChange, ConfigurationChangeKind, ConfigureError};
-use crate::steps::knowledge_removal::remove_agent_knowledge;
+use crate::steps::knowledge_reading::remove_agent_knowledge;
 use crate::steps::owed_replies::count_owed;
 use recado_domain::access::Caller;
 use recado_domain::config::{Agent, ConfigDocument, ConfigRemoval, EntryRef, Instance, PrunePlan};

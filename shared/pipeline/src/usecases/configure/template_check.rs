@@ -1,6 +1,6 @@
 //! Asks providers about the templates that a document names, before it is written.
 
-use super::questions::{ASKED_AT_ONCE, REACHING_FIELDS, await_provider, bind_instance, is_changed};
+use super::change_check::{ASKED_AT_ONCE, REACHING_FIELDS, await_provider, bind_instance, is_changed};
 use super::{ConfigurationChange, ConfigureError};
 use futures::stream::{self, StreamExt};
 use jiff::SignedDuration;

@@ -1,15 +1,12 @@
 //! Exports everything that is stored of a contact, and the files that clients uploaded for it, in parts: an answer on AWS
 //! holds 6 MB at most. The files of messages are larger, and named.
 
-mod guests;
 mod records;
 
 use super::belongings::{list_opt_outs, list_scheduled, list_unapplied_events, read_event};
 use super::lookup::{ContactQuery, FoundContact, find_on_instances};
 use super::{ContactError, audit_contacts};
 use crate::steps::upload::{StoredUpload, upload_key};
-pub use guests::ExportedGuest;
-use guests::export_guests;
 use recado_domain::access::Caller;
 use recado_domain::audit::AuditAction;
 use recado_domain::content::Content;
@@ -21,8 +18,8 @@ use recado_domain::message::Message;
 use recado_ports::Deps;
 use recado_ports::ports::{PortError, PortResult};
 use recado_ports::records::effects::find_journal;
-pub use records::{ContactExport, ExportedFile, ExportedMessageFile};
-use records::{ExportedConversation, ExportedInstance, ExportedMessage, describe_file};
+pub use records::{ContactExport, ExportedFile, ExportedGuest, ExportedMessageFile};
+use records::{ExportedConversation, ExportedInstance, ExportedMessage, describe_file, export_guests};
 use serde::Serialize;
 use std::fmt;
 

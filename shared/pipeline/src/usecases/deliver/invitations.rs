@@ -4,7 +4,6 @@
 //! between, the repeated request finds it and goes on.
 
 mod batches;
-mod contact_session;
 mod dispatch;
 mod emails;
 mod error;
@@ -16,32 +15,35 @@ mod ready;
 use super::DeliverError;
 use crate::steps::cancelled_batch::take_back_delivery;
 use crate::steps::identity;
+use crate::steps::invited_tenant::choose_tenant;
 pub(crate) use batches::handle_batch_job;
 pub use batches::{
     AcceptedBatch, BatchProgress, BatchRequest, ListedRecipient, find_batch, list_batch_recipients,
     list_batches, order_batch, send_batch,
 };
-pub use contact_session::{SessionView, find_session};
 use dispatch::{dispatch, resume};
 pub use error::InvitationError;
 pub use export::{LogFilter, export_invitations};
 use jiff::Timestamp;
 pub use lookup::{InvitationView, find_invitation, list_invitations};
-use preparation::prepare_invitation;
+use preparation::{find_contact_conversation, parse_phone, prepare_invitation};
 use ready::ReadyInvitation;
 use recado_domain::access::Caller;
+use recado_domain::config::Instance;
+use recado_domain::conversation::ContactSession;
 use recado_domain::ids::{
-    CorrelationId, GuestId, IdempotencyKey, InvitationId, InvitationTemplateName, OccasionId, TenantId,
-    hash_parts,
+    ConversationId, CorrelationId, GuestId, IdempotencyKey, InstanceId, InvitationId, InvitationTemplateName,
+    OccasionId, TenantId, hash_parts,
 };
 use recado_domain::invitations::{
-    Invitation, InvitationChannel, InvitationState, InvitationStatus, SendTime, TemplateValues,
+    Invitation, InvitationChannel, InvitationState, InvitationStatus, InvitedGuest, SendTime, TemplateValues,
 };
 use recado_domain::metadata::Metadata;
 use recado_domain::millis::add_duration;
 use recado_ports::Deps;
 use recado_ports::ports::{PortError, PortResult};
 use recado_ports::records::claims::InvitationClaim;
+use recado_ports::records::configuration::{find_config_by_id, load_configuration};
 use recado_ports::records::invitations::{self as invitation_records, InvitationOutcome, begin_invitation};
 use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
 use recado_ports::table::Versioned;
@@ -235,4 +237,56 @@ async fn note_duplicate(
         invitation: new.record,
         repeated: false,
     }))
+}
+
+/// A contact's newest session on an instance.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SessionView {
+    /// The instance.
+    pub instance: InstanceId,
+    /// The session.
+    pub session: ContactSession,
+    /// `true` if it is open now.
+    pub is_open: bool,
+    /// The conversation in which it is.
+    pub conversation: ConversationId,
+    /// The guest as whom the contact was invited last.
+    pub invited: Option<InvitedGuest>,
+}
+
+/// Returns the newest session of the person with this number: the one that ends last of all instances, or of one.
+pub async fn find_session(
+    deps: &Deps,
+    caller: &Caller,
+    named: Option<&TenantId>,
+    phone: &str,
+    instance: Option<&InstanceId>,
+) -> Result<SessionView, InvitationError> {
+    let tenant = choose_tenant(deps, caller, named).await?;
+    let phone = parse_phone(phone)?;
+    let configured = load_configuration(deps.store(), Some(&tenant.id)).await?;
+    let is_asked = |one: &&Instance| instance.is_none_or(|id| *id == one.id);
+    let mut newest: Option<SessionView> = None;
+    for one in configured.instances.iter().filter(is_asked) {
+        let Some(bound) = find_config_by_id(deps.store(), &one.id).await? else {
+            continue;
+        };
+        let Some(latest) = find_contact_conversation(deps, &bound, &phone).await? else {
+            continue;
+        };
+        let Some(session) = latest.newest_session() else {
+            continue;
+        };
+        let is_newer = |known: &SessionView| session.expires_at > known.session.expires_at;
+        if newest.as_ref().is_none_or(is_newer) {
+            newest = Some(SessionView {
+                instance: one.id.clone(),
+                is_open: session.is_open(deps.system().now()),
+                session,
+                conversation: latest.id,
+                invited: latest.features.invited,
+            });
+        }
+    }
+    newest.ok_or(InvitationError::NotFound("session"))
 }

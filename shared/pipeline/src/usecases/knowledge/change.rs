@@ -2,8 +2,7 @@
 
 use super::KnowledgeError;
 use super::vectors::{VectorMaking, VectorState, describe_vectors, make_block_vectors};
-use super::writing::ChangedKnowledge;
-use super::writing::{audit_change, change_snapshot};
+use super::writing::{ChangedKnowledge, audit_change, change_snapshot};
 use recado_domain::Timestamp;
 use recado_domain::access::Caller;
 use recado_domain::ids::{AgentId, TenantId};

@@ -2,8 +2,7 @@
 //! blocks without a vector are found by their words.
 
 use super::KnowledgeError;
-use super::writing::ChangedKnowledge;
-use super::writing::{audit_change, change_snapshot};
+use super::writing::{ChangedKnowledge, audit_change, change_snapshot};
 use jiff::SignedDuration;
 use recado_domain::Timestamp;
 use recado_domain::access::Caller;
@@ -11,6 +10,7 @@ use recado_domain::ids::AgentId;
 use recado_domain::knowledge::{BlockHash, KnowledgeSnapshot, MadeVectors, SearchWay, SourceId, VectorGap};
 use recado_domain::millis::add_duration;
 use recado_ports::Deps;
+
 /// Maximum time in which the vectors of one request are made. The function `api` has 29 seconds for all.
 const VECTORS_TIMEOUT: SignedDuration = SignedDuration::from_secs(15);
 

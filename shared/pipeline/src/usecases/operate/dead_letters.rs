@@ -2,7 +2,6 @@
 
 mod delete;
 mod forecast;
-mod open_jobs;
 mod redrive;
 mod selection;
 

@@ -1,9 +1,9 @@
 //! Automatic catch-ups: after a reconnection, and while an instance is silent at hours when messages usually come.
 
-use crate::steps::catch_up_report::CatchUpReport;
 use crate::steps::enabled_instance::find_enabled_instance;
 use crate::steps::history_reader::{
-    CatchUpError, CatchUpLimits, HistoryUse, earliest_known_time, history_span, read_history, record_catch_up,
+    CatchUpError, CatchUpLimits, CatchUpReport, HistoryUse, earliest_known_time, history_span, read_history,
+    record_catch_up,
 };
 use jiff::SignedDuration;
 use recado_domain::ids::InstanceId;

@@ -3,8 +3,8 @@
 //! again a day later.
 
 use crate::hooks::reconcile_pass::ReconcilePass;
+use crate::steps::conversation_erasure::forget_effects;
 use crate::steps::file_fetch::delete_files_of;
-use crate::steps::journal_erasure::forget_effects;
 use crate::steps::linked_threads::delete_links;
 use crate::steps::queue_message::format_error_chain;
 use crate::steps::working_instances::TenantPages;

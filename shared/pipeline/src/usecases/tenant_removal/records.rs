@@ -1,12 +1,11 @@
 //! The bounded parts of a removal, in the order in which they are done.
 
 use super::RemovalReport;
-use crate::steps::conversation_erasure::{ConversationErasure, erase_conversation};
+use crate::steps::conversation_erasure::{ConversationErasure, erase_conversation, erase_journal};
 use crate::steps::dead_letter_erasure::{
     erase_dead_letters, erase_dead_queue, erase_scheduled_message, settle_without_body,
 };
-use crate::steps::journal_erasure::erase_journal;
-use crate::steps::knowledge_removal::delete_knowledge;
+use crate::steps::knowledge_reading::delete_knowledge;
 use jiff::SignedDuration;
 use recado_domain::config::{ConfigDocument, ConfigRemoval, EntryRef, Instance};
 use recado_domain::conversation::Conversation;

@@ -1,6 +1,6 @@
 //! Builds a message's timeline from the stored records.
 
-use super::reply_lookup::{find_answer, find_answered_message};
+use super::{find_answer, find_answered_message};
 use crate::steps::message_view::{MessageView, join_deliveries};
 use jiff::{SignedDuration, Timestamp};
 use recado_domain::conversation::{Conversation, ConversationMode, ConversationStatus};

@@ -9,13 +9,19 @@ use recado_domain::access::Caller;
 use recado_domain::audit::{AuditAction, AuditedAction};
 use recado_domain::config::{Tenant, WEBHOOK_ENDPOINTS_MAX, WebhookEndpoint};
 use recado_domain::ids::{TenantId, WebhookEndpointId};
-use recado_domain::published_event::PublishedEvent;
-use recado_domain::webhook_endpoint::{EndpointState, PostError};
+use recado_domain::published_event::{EventCursor, PublishedEvent};
+use recado_domain::webhook_endpoint::{EndpointState, FailedEvent, PostError};
 use recado_ports::Deps;
-use recado_ports::ports::{EndpointPost, EndpointPosts, LogPlace, PortError, PortResult, PostAnswer};
+use recado_ports::ports::{
+    EndpointPost, EndpointPosts, LogPlace, Page, PageRequest, PortError, PortResult, PostAnswer,
+};
 use recado_ports::random_id::generate_nonce;
-use recado_ports::records::endpoints::{find_endpoint_state, list_endpoint_states, save_endpoint_state};
+use recado_ports::records::endpoints::{
+    self, find_endpoint_state, find_failed_event, list_endpoint_states, redrive_failed_event,
+    save_endpoint_state,
+};
 use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
+use recado_ports::table::Versioned;
 
 /// An endpoint as it is configured, with the state of its posts.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -198,4 +204,65 @@ pub async fn test_endpoint(
     };
     let answer = posts.post_event(post).await;
     Ok((event, answer))
+}
+
+/// The number of failed events that are read at a time.
+const PAGE: usize = 200;
+
+/// The failed events that are tried again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FailedChoice {
+    /// The one of this place.
+    One(EventCursor),
+    /// All that were given up.
+    All,
+}
+
+/// Lists the events that an endpoint did not accept: those that are tried on, and those that were given up.
+pub async fn list_failed_events(
+    deps: &Deps,
+    caller: &Caller,
+    (named, id): (Option<&TenantId>, &str),
+    page: &PageRequest,
+) -> Result<Page<FailedEvent>, WebhookError> {
+    let (tenant, endpoint) = find_endpoint(deps, caller, named, id).await?;
+    let found = endpoints::list_failed_events(deps.store(), &tenant.id, &endpoint.id, page).await?;
+    Ok(found.map(|found| found.record))
+}
+
+/// Lets failed events be tried again at once and for as long as the first time. Returns how many.
+pub async fn redrive_failed_events(
+    deps: &Deps,
+    caller: &Caller,
+    (named, id): (Option<&TenantId>, &str),
+    choice: FailedChoice,
+) -> Result<usize, WebhookError> {
+    let (tenant, endpoint) = find_endpoint(deps, caller, named, id).await?;
+    let store = deps.store();
+    let mut chosen = Vec::new();
+    match choice {
+        FailedChoice::One(cursor) => {
+            let found = find_failed_event(store, &tenant.id, &endpoint.id, cursor).await?;
+            chosen.push(found.ok_or(WebhookError::NoFailedEvent)?);
+        }
+        FailedChoice::All => {
+            let mut next = Some(PageRequest::first(PAGE));
+            while let Some(page) = next {
+                let found = endpoints::list_failed_events(store, &tenant.id, &endpoint.id, &page).await?;
+                let given_up = |failed: &Versioned<FailedEvent>| failed.record.next_at.is_none();
+                chosen.extend(found.items.into_iter().filter(given_up));
+                next = page.follow(found.next_cursor);
+            }
+        }
+    }
+    let count = chosen.len();
+    let action = AuditAction::DeadLetterRedriven;
+    let done = AuditedAction::on_object(action, Some(&tenant.id), "webhook_endpoint", endpoint.id.as_str());
+    audit_action(deps, caller, done.with_result(format!("{count} failed events"))).await?;
+    let now = deps.system().now();
+    let mut redriven = 0;
+    for failed in &chosen {
+        redriven += usize::from(redrive_failed_event(store, failed, now).await?);
+    }
+    Ok(redriven)
 }

@@ -1,16 +1,23 @@
 //! The records of an export.
 
 use super::super::belongings::ExportedEvent;
-use super::{ExportCursor, ExportedGuest};
+use super::ExportCursor;
+use crate::steps::guests::find_guests;
 use jiff::Timestamp;
+use recado_domain::contact::ContactAddress;
 use recado_domain::conversation::Conversation;
 use recado_domain::delivery::Delivery;
 use recado_domain::effects::Journal;
 use recado_domain::ids::{InstanceId, MessageId, TenantId};
+use recado_domain::invitations::{Guest, Invitation};
 use recado_domain::message::{Message, StoredFile};
 use recado_domain::opt_out::OptOut;
 use recado_domain::scheduled::ScheduledMessage;
+use recado_ports::Deps;
+use recado_ports::ports::{PortResult, join_pages};
+use recado_ports::records::invitations::list_invitations;
 use serde::Serialize;
+use std::collections::BTreeSet;
 
 /// A part of what is stored of a contact. The records stand in it as they are stored.
 #[derive(Debug, Serialize)]
@@ -113,4 +120,35 @@ pub(super) fn describe_file(message: &Message) -> Option<ExportedMessageFile> {
         stored: stored.clone(),
         file_name: media.and_then(|media| media.file_name.clone()),
     })
+}
+
+const PAGE: usize = 200;
+
+/// A guest with the invitations.
+#[derive(Debug, Serialize)]
+pub struct ExportedGuest {
+    /// The guest.
+    pub guest: Guest,
+    /// The invitations, the oldest first.
+    pub invitations: Vec<Invitation>,
+}
+
+/// Reads the person's guests with their invitations.
+pub(super) async fn export_guests(
+    deps: &Deps,
+    tenant: &TenantId,
+    addresses: &BTreeSet<ContactAddress>,
+) -> PortResult<Vec<ExportedGuest>> {
+    let mut exported = Vec::new();
+    for guest in find_guests(deps, tenant, addresses).await? {
+        let Guest {
+            tenant, occasion, id, ..
+        } = &guest;
+        let invitations = join_pages(PAGE, |page| async move {
+            list_invitations(deps.store(), tenant, occasion, Some(id), &page).await
+        })
+        .await?;
+        exported.push(ExportedGuest { guest, invitations });
+    }
+    Ok(exported)
 }

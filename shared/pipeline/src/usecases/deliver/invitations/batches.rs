@@ -3,11 +3,9 @@
 
 mod direct;
 mod expansion;
-mod made_invitation;
 mod piece;
 mod portfolio;
 mod progress;
-mod recipients;
 
 use super::preparation::{check_ahead, find_frame};
 use super::{InvitationError, InvitationRequest, NamedGuest, make_request_claim};
@@ -17,7 +15,7 @@ use crate::usecases::deliver::DeliverError;
 pub(crate) use expansion::handle_batch_job;
 use futures::stream::{self, StreamExt, TryStreamExt};
 use jiff::{SignedDuration, Timestamp};
-pub use progress::{BatchProgress, find_batch, list_batches};
+pub use progress::{BatchProgress, ListedRecipient, find_batch, list_batch_recipients, list_batches};
 use recado_domain::access::Caller;
 use recado_domain::config::Tenant;
 use recado_domain::ids::{
@@ -34,7 +32,6 @@ use recado_ports::ports::{PortError, PortResult, WriteOutcome};
 use recado_ports::records::batches::{self as batch_records, BatchOutcome};
 use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
 use recado_ports::table::{Versioned, write_record};
-pub use recipients::{ListedRecipient, list_batch_recipients};
 use std::collections::BTreeSet;
 
 /// Number of writes of chunks side by side.

@@ -1,6 +1,5 @@
 use super::SIDE_BY_SIDE;
-use super::open_jobs::find_open_batch;
-use super::redrive::is_still_dead;
+use super::redrive::{find_open_batch, is_still_dead};
 use super::selection::{DeadLetterSelection, OrderedLetters, select_letters};
 use crate::steps::outgoing::find_outgoing;
 use crate::steps::unreadable::pass_over_unreadable;

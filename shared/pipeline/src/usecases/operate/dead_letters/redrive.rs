@@ -1,4 +1,3 @@
-use super::open_jobs::is_job_open;
 use super::selection::{DeadLetterSelection, OrderedLetters, select_letters};
 use super::{SIDE_BY_SIDE, audit_letter, require_dead_letter};
 use crate::steps::email_outbox::{find_email_failure, requeue_dead_email};
@@ -10,10 +9,12 @@ use futures::stream::{self, StreamExt};
 use recado_domain::access::Caller;
 use recado_domain::audit::AuditAction;
 use recado_domain::dead_letter::{DeadLetter, DeadLetterContent, QueueName, RedrivenLetter};
-use recado_domain::wake_up::Redrive;
+use recado_domain::invitations::{Batch, BatchState};
+use recado_domain::wake_up::{BatchJob, Redrive, TurnsJob};
 use recado_ports::Deps;
 use recado_ports::ports::{EventChange, PortError, PortResult};
 use recado_ports::random_id::generate_nonce;
+use recado_ports::records::batches::find_batch;
 use recado_ports::records::dead_letters::{find_dead_letter, remove_dead_letter};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -259,4 +260,28 @@ async fn revive_record(deps: &Deps, caller: &Caller, dead_letter: &DeadLetter) -
         DeadLetterContent::Turns(_) | DeadLetterContent::Damaged { .. } => {}
     }
     Ok(())
+}
+
+/// Returns `true` if a job's work is still to be done. A turn sees for itself whether anything is owed.
+pub(super) async fn is_job_open(deps: &Deps, job: &TurnsJob) -> PortResult<bool> {
+    Ok(match job {
+        TurnsJob::Turn(_) => true,
+        TurnsJob::AgentReturn(job) => {
+            let conversation = deps.store().find_conversation(&job.conversation).await?;
+            conversation.is_some_and(|conversation| conversation.return_due_at().is_some())
+        }
+        TurnsJob::File(job) => {
+            let message = deps.store().find_message(&job.message_id()).await?;
+            let file = message.and_then(|message| message.file);
+            file.is_some_and(|file| file.next_fetch_time().or(file.next_reading_time()).is_some())
+        }
+        TurnsJob::Batch(job) => find_open_batch(deps, job).await?.is_some(),
+    })
+}
+
+/// Finds the batch that a job goes on with. `None`: it does not run, is gone, or another job went on with it.
+pub(super) async fn find_open_batch(deps: &Deps, job: &BatchJob) -> PortResult<Option<Batch>> {
+    let found = find_batch(deps.store(), &job.tenant, &job.batch).await?;
+    let found = found.map(|found| found.record);
+    Ok(found.filter(|batch| batch.state == BatchState::Running && batch.expanded == job.from))
 }

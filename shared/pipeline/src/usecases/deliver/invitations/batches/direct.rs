@@ -3,7 +3,7 @@
 
 use super::super::ready::{InvitationWay, ReadyInvitation, name_in_metadata};
 use super::super::{InvitationError, send_ready};
-use super::made_invitation::{MadeInvitation, made_of, store_refusal};
+use super::piece::{MadeInvitation, made_of, store_refusal};
 use crate::steps::client_message::{append_client_message, find_or_start_conversation, note_invitation};
 use crate::steps::email_outbox::build_email_job;
 use crate::steps::identity::derive_thread_id;
