@@ -59,6 +59,7 @@ pub mod trace_span;
 pub(crate) mod turn;
 pub(crate) mod typing_signs;
 pub(crate) mod unreadable;
+pub(crate) mod unsent_message;
 pub mod upload;
 pub(crate) mod verdict;
 pub(crate) mod wake_up;

@@ -2,7 +2,6 @@
 //! stays on the open list until its dead letter is stored, so that `reconcile` finds what a crash left. In the opposite order, a crash
 //! would leave a dead letter of work that is still to be done.
 
-use crate::features::AFTER_COMMIT;
 use crate::measure::{self, MessageEnd};
 use crate::steps::outgoing::find_outgoing;
 use crate::steps::unreadable::pass_over_unreadable;
@@ -278,46 +277,6 @@ pub(crate) async fn cancel_message(
         tracing::info!(ordinal = message.ordinal.0, %reason, maybe_sent, "cancelled: it is not to leave any more");
     }
     Ok(written)
-}
-
-/// Gives up an open message for `reason`, unless a feature ends it. `false`: another worker changed the message, or its state does not
-/// allow this.
-pub(crate) async fn give_up_unsent_message(
-    deps: &Deps,
-    message: Outgoing,
-    reason: Reason,
-    why: Option<String>,
-) -> PortResult<bool> {
-    let told = match &why {
-        Some(why) => format!("{reason}: {why}"),
-        None => reason.to_string(),
-    };
-    match end_by_feature(deps, &message, &told).await? {
-        Some(ended) => Ok(ended == WriteOutcome::Written),
-        None => Box::pin(give_up_message(deps, message, reason, why)).await,
-    }
-}
-
-/// Cancels a queued message for `reason`, unless a feature ends it.
-pub(crate) async fn cancel_unsent_message(
-    deps: &Deps,
-    message: &Outgoing,
-    reason: Reason,
-) -> PortResult<WriteOutcome> {
-    match end_by_feature(deps, message, &reason.to_string()).await? {
-        Some(ended) => Ok(ended),
-        None => cancel_message(deps, message, reason).await,
-    }
-}
-
-async fn end_by_feature(deps: &Deps, message: &Outgoing, why: &str) -> PortResult<Option<WriteOutcome>> {
-    for feature in AFTER_COMMIT {
-        let ended = feature.end_unsent_message(deps, message, why).await?;
-        if ended.is_some() {
-            return Ok(ended);
-        }
-    }
-    Ok(None)
 }
 
 #[cfg(test)]

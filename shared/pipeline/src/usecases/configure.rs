@@ -15,6 +15,7 @@ use std::collections::BTreeMap;
 
 mod audited_changes;
 mod change_check;
+mod endpoint_records;
 mod entries;
 mod invitation_entries;
 mod named_urls;
@@ -22,7 +23,6 @@ mod prune;
 mod secret_rotation;
 mod start;
 mod surroundings;
-mod template_check;
 mod tenant_check;
 mod webhook_endpoints;
 
@@ -204,7 +204,7 @@ pub async fn apply_configuration(
     options: ApplyOptions,
 ) -> Result<AppliedDocument, ConfigureError> {
     let invitations = invitation_entries::take_invitation_entries(&mut change);
-    let states = webhook_endpoints::list_states_before(deps, &change).await?;
+    let states = endpoint_records::list_states_before(deps, &change).await?;
     let (known, removal) = check_document(deps, caller, &mut change, options).await?;
     check_tenant_changes(deps, &change, &known).await?;
     let mut changes = list_changes(&known, &change);
@@ -229,7 +229,7 @@ pub async fn apply_configuration(
         prune::write_changes(deps, caller, (&known, &states), change, removal.plan).await?;
         tracing::info!(by = %caller.name, "the configuration was changed");
     } else if !options.dry_run {
-        webhook_endpoints::follow_endpoint_changes(deps, &states, &known, &change).await?;
+        endpoint_records::follow_endpoint_changes(deps, &states, &known, &change).await?;
     }
     let is_new = |change: &ConfigurationChange| change.what != ConfigurationChangeKind::Unchanged;
     if !options.dry_run && of_invitations.iter().any(is_new) {

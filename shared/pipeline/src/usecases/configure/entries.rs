@@ -1,10 +1,10 @@
 //! Lists, creates, changes and removes single tenants, calendars, tools, agents and instances. Their checks are those of a document.
 
 use super::audited_changes::list_audited_changes;
+use super::endpoint_records::{follow_endpoint_changes, forget_left_endpoints, list_states_before};
 use super::prune::plan_removal;
 use super::surroundings::read_surroundings;
 use super::tenant_check::check_tenant_changes;
-use super::webhook_endpoints::{follow_endpoint_changes, forget_left_endpoints, list_states_before};
 use super::{
     ApplyOptions, AskedParties, ConfigurationChange, ConfigurationChangeKind, ConfigureError, change_check,
     check_document, list_changes,

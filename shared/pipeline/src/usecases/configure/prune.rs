@@ -1,6 +1,6 @@
 //! Removes what a document does not name, with the knowledge of agents: finds out which instances have a history, and which still owe replies.
 
-use super::webhook_endpoints::{follow_endpoint_changes, forget_left_endpoints};
+use super::endpoint_records::{follow_endpoint_changes, forget_left_endpoints};
 use super::{ApplyOptions, ConfigurationChange, ConfigurationChangeKind, ConfigureError};
 use crate::steps::knowledge_reading::remove_agent_knowledge;
 use crate::steps::owed_replies::count_owed;

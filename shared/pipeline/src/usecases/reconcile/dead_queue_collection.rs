@@ -4,10 +4,11 @@
 //! deleted, is removed too.
 
 use crate::steps::give_up::{
-    build_message_letter, dead_letter_unreadable, give_up_event, give_up_unsent_message,
-    move_to_dead_letters, save_dead_letter, turns_letter_id,
+    build_message_letter, dead_letter_unreadable, give_up_event, move_to_dead_letters, save_dead_letter,
+    turns_letter_id,
 };
 use crate::steps::outgoing::find_outgoing;
+use crate::steps::unsent_message::give_up_unsent_message;
 use crate::steps::wake_up;
 use jiff::{SignedDuration, Timestamp};
 use recado_domain::dead_letter::{

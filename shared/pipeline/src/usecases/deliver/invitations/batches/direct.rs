@@ -3,7 +3,6 @@
 
 use super::super::ready::{InvitationWay, ReadyInvitation, name_in_metadata};
 use super::super::{InvitationError, send_ready};
-use super::piece::{MadeInvitation, made_of, store_refusal};
 use crate::steps::client_message::{append_client_message, find_or_start_conversation, note_invitation};
 use crate::steps::email_outbox::build_email_job;
 use crate::steps::identity::derive_thread_id;
@@ -13,19 +12,19 @@ use crate::usecases::deliver::DeliverError;
 use recado_domain::access::Caller;
 use recado_domain::contact::ContactAddress;
 use recado_domain::content::Content;
-use recado_domain::invitations::{InvitationState, InvitationStatus, RecipientStatus};
+use recado_domain::invitations::{Invitation, InvitationState, InvitationStatus, RecipientStatus};
 use recado_domain::message::PreparedContent;
 use recado_domain::options::SendOptions;
 use recado_domain::recipient::parse_recipient;
 use recado_ports::Deps;
 use recado_ports::deps::{capabilities, pair_rate};
-use recado_ports::ports::{OutboundEntry, PortError};
+use recado_ports::ports::{OutboundEntry, PortError, PortResult, WriteOutcome};
 use recado_ports::random_id::generate_nonce;
 use recado_ports::records::invitations::{
     CommittedInvitation, InvitationCommit, InvitationOutcome, begin_invitation, commit_invitation,
 };
 use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
-use recado_ports::table::Versioned;
+use recado_ports::table::{Versioned, write_record};
 
 /// Stores an invitation with what it becomes. If its claim is another invitation's, the slower way decides what follows from that.
 pub(super) async fn commit_directly(
@@ -151,4 +150,55 @@ async fn begin_email(
         }
         InvitationOutcome::Claimed { .. } => Ok(None),
     }
+}
+
+/// The result for a recipient, with the send job that follows.
+pub(super) struct MadeInvitation {
+    pub(super) status: RecipientStatus,
+    pub(super) send: Option<OutboundEntry>,
+}
+
+impl From<RecipientStatus> for MadeInvitation {
+    fn from(status: RecipientStatus) -> Self {
+        Self { status, send: None }
+    }
+}
+
+/// Returns what became of a recipient whose invitation is stored, and whose send job is enqueued.
+pub(super) fn made_of(invitation: &Invitation) -> MadeInvitation {
+    let status = status_of(invitation);
+    status.unwrap_or(InvitationStatus::Queued.into()).into()
+}
+
+/// Returns the status of a recipient whose invitation is stored; `None` if it is to be made a message yet.
+pub(super) fn status_of(invitation: &Invitation) -> Option<RecipientStatus> {
+    match invitation.state {
+        InvitationState::Taken { .. } => None,
+        InvitationState::Message { .. } | InvitationState::Email { .. } => {
+            Some(InvitationStatus::Queued.into())
+        }
+        InvitationState::Duplicate { .. } => Some(InvitationStatus::Duplicate.into()),
+        InvitationState::Refused { .. } => Some(RecipientStatus::Refused),
+    }
+}
+
+/// Stores that a guest cannot be invited, and why. The invitation is new, or a crash left it.
+pub(super) async fn store_refusal(
+    deps: &Deps,
+    mut invitation: Versioned<Invitation>,
+    error: &InvitationError,
+) -> PortResult<MadeInvitation> {
+    let written = if invitation.is_stored() {
+        invitation.record.refuse(error.to_string());
+        write_record(deps.store(), &mut invitation).await? == WriteOutcome::Written
+    } else {
+        invitation.record.state = InvitationState::Refused {
+            error: error.to_string(),
+        };
+        let now = deps.system().now();
+        begin_invitation(deps.store(), &mut invitation, &[], now).await? == InvitationOutcome::Begun
+    };
+    written
+        .then(|| RecipientStatus::Refused.into())
+        .ok_or_else(|| PortError::contended("invitation"))
 }

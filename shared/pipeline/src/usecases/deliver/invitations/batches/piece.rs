@@ -6,7 +6,7 @@ use super::super::preparation::{
     InvitationFrame, begin_invitation, find_zone, prepare_for_guest, write_for_guest,
 };
 use super::super::{DeliverError, InvitationError, send_ready};
-use super::direct::commit_directly;
+use super::direct::{MadeInvitation, commit_directly, made_of, status_of, store_refusal};
 use super::request_of;
 use crate::steps::delivery_permission::DeliveryPermission;
 use crate::steps::invitation_permission::judge_uncapped;
@@ -15,15 +15,13 @@ use futures::stream::{self, StreamExt};
 use jiff::tz::TimeZone;
 use recado_domain::access::Caller;
 use recado_domain::ids::{GuestId, InvitationId};
-use recado_domain::invitations::{
-    Batch, BatchChunk, Guest, Invitation, InvitationState, InvitationStatus, RecipientStatus,
-};
+use recado_domain::invitations::{Batch, BatchChunk, Guest, Invitation, InvitationStatus, RecipientStatus};
 use recado_ports::Deps;
 use recado_ports::deps::capabilities;
-use recado_ports::ports::{OutboundEntry, PortError, PortResult, WriteOutcome};
+use recado_ports::ports::{OutboundEntry, PortError, PortResult};
 use recado_ports::records::guests::find_guests_by_id;
-use recado_ports::records::invitations::{self as invitation_records, InvitationOutcome, read_invitations};
-use recado_ports::table::{Versioned, write_record};
+use recado_ports::records::invitations::read_invitations;
+use recado_ports::table::Versioned;
 use std::collections::{BTreeSet, HashMap};
 
 /// Number of invitations that are made side by side.
@@ -194,56 +192,4 @@ async fn invite_recipient(
         Err(InvitationError::Deliver(DeliverError::Busy)) => Err(PortError::contended("conversation")),
         Err(_) => Ok(RecipientStatus::Refused.into()),
     }
-}
-
-/// The result for a recipient, with the send job that follows.
-pub(super) struct MadeInvitation {
-    pub(super) status: RecipientStatus,
-    pub(super) send: Option<OutboundEntry>,
-}
-
-impl From<RecipientStatus> for MadeInvitation {
-    fn from(status: RecipientStatus) -> Self {
-        Self { status, send: None }
-    }
-}
-
-/// Returns what became of a recipient whose invitation is stored, and whose send job is enqueued.
-pub(super) fn made_of(invitation: &Invitation) -> MadeInvitation {
-    let status = status_of(invitation);
-    status.unwrap_or(InvitationStatus::Queued.into()).into()
-}
-
-/// Returns the status of a recipient whose invitation is stored; `None` if it is to be made a message yet.
-pub(super) fn status_of(invitation: &Invitation) -> Option<RecipientStatus> {
-    match invitation.state {
-        InvitationState::Taken { .. } => None,
-        InvitationState::Message { .. } | InvitationState::Email { .. } => {
-            Some(InvitationStatus::Queued.into())
-        }
-        InvitationState::Duplicate { .. } => Some(InvitationStatus::Duplicate.into()),
-        InvitationState::Refused { .. } => Some(RecipientStatus::Refused),
-    }
-}
-
-/// Stores that a guest cannot be invited, and why. The invitation is new, or a crash left it.
-pub(super) async fn store_refusal(
-    deps: &Deps,
-    mut invitation: Versioned<Invitation>,
-    error: &InvitationError,
-) -> PortResult<MadeInvitation> {
-    let written = if invitation.is_stored() {
-        invitation.record.refuse(error.to_string());
-        write_record(deps.store(), &mut invitation).await? == WriteOutcome::Written
-    } else {
-        invitation.record.state = InvitationState::Refused {
-            error: error.to_string(),
-        };
-        let now = deps.system().now();
-        invitation_records::begin_invitation(deps.store(), &mut invitation, &[], now).await?
-            == InvitationOutcome::Begun
-    };
-    written
-        .then(|| RecipientStatus::Refused.into())
-        .ok_or_else(|| PortError::contended("invitation"))
 }

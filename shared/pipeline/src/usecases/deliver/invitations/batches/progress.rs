@@ -3,7 +3,7 @@
 
 use super::super::InvitationError;
 use super::super::lookup::view_listed_invitation;
-use super::piece::status_of;
+use super::direct::status_of;
 use crate::steps::invited_tenant::choose_tenant;
 use crate::steps::unreadable::pass_over_unreadable;
 use crate::steps::verdict::Verdict;
