@@ -13,7 +13,7 @@ use recado_domain::context::MessageContext;
 use recado_domain::ids::TenantId;
 use recado_domain::message::PreparedContent;
 use recado_domain::reason::Reason;
-use recado_domain::scheduled::{ScheduledId, ScheduledMessage};
+use recado_domain::scheduled::{NotPending, ScheduledId, ScheduledMessage};
 use recado_ports::Deps;
 use recado_ports::deps::pair_rate;
 use recado_ports::ports::{PortError, PortResult, WriteOutcome};
@@ -53,14 +53,20 @@ async fn settle_due(
     let found = find_config_by_id(deps.store(), &record.instance).await?;
     let Some(bound) = found.filter(|bound| bound.tenant.id == record.tenant) else {
         tracing::error!(message_id = %record.id, "a scheduled message fell due on an instance that its tenant has no longer");
-        return give_up_scheduled(deps, scheduled, now, Reason::UnknownInstance).await;
+        let gives_up =
+            |scheduled: &mut ScheduledMessage| scheduled.give_up_pending(now, Reason::UnknownInstance);
+        return change_pending(deps, scheduled, gives_up).await;
     };
     match judge_scheduled(deps, &bound, record).await? {
         DeliveryPermission::Granted => convert_to_message(deps, &bound, scheduled, now).await,
-        DeliveryPermission::NotBefore(at) => postpone_scheduled(deps, scheduled, at).await,
+        DeliveryPermission::NotBefore(at) => {
+            change_pending(deps, scheduled, |scheduled| scheduled.postpone_pending(at)).await
+        }
         DeliveryPermission::OptedOut => {
             tracing::info!(message_id = %record.id, "an invitation fell due to somebody who opted out");
-            give_up_scheduled(deps, scheduled, now, Reason::OptedOut).await
+            let gives_up =
+                |scheduled: &mut ScheduledMessage| scheduled.give_up_pending(now, Reason::OptedOut);
+            change_pending(deps, scheduled, gives_up).await
         }
     }
 }
@@ -78,17 +84,6 @@ async fn judge_scheduled(
         }
         Some(_) | None => Ok(DeliveryPermission::Granted),
     }
-}
-
-async fn postpone_scheduled(
-    deps: &Deps,
-    mut scheduled: Versioned<ScheduledMessage>,
-    at: Timestamp,
-) -> PortResult<WriteOutcome> {
-    if scheduled.record.postpone_pending(at).is_err() {
-        return Ok(WriteOutcome::Conflict);
-    }
-    write_record(deps.store(), &mut scheduled).await
 }
 
 async fn convert_to_message(
@@ -140,13 +135,13 @@ async fn convert_to_message(
 }
 
 /// Gives up a scheduled message that nobody can or may send.
-async fn give_up_scheduled(
+/// Changes a pending message by `change`, which refuses if the message is not pending any more.
+async fn change_pending(
     deps: &Deps,
     mut scheduled: Versioned<ScheduledMessage>,
-    now: Timestamp,
-    reason: Reason,
+    change: impl FnOnce(&mut ScheduledMessage) -> Result<(), NotPending>,
 ) -> PortResult<WriteOutcome> {
-    if scheduled.record.give_up_pending(now, reason).is_err() {
+    if change(&mut scheduled.record).is_err() {
         return Ok(WriteOutcome::Conflict);
     }
     write_record(deps.store(), &mut scheduled).await

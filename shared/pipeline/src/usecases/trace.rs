@@ -14,11 +14,10 @@ use recado_domain::event::{EventKind, EventRecord, derive_event_id};
 use recado_domain::ids::{CorrelationId, EventId, InstanceId, MessageId, Ordinal};
 use recado_domain::message::{Message, Role};
 use recado_domain::outbox::OutboxState;
-use recado_domain::scheduled::ScheduledMessage;
 use recado_ports::Deps;
 use recado_ports::ports::{PageRequest, PortResult};
 use recado_ports::records::configuration::{find_config_by_external, find_config_by_id, load_configuration};
-pub use timeline::{TimelineEntry, TimelineStage};
+pub use timeline::{TimelineEntry, TimelineStage, build_scheduled_timeline as scheduled_timeline};
 
 /// Maximum number of events and messages for one correlation id: a client may give all its requests the same id.
 const TRACED_MAX: usize = 200;
@@ -156,11 +155,6 @@ pub async fn load_timeline(
         add_answers(deps, &conversation, std::slice::from_mut(&mut view)).await?;
     }
     Ok(Some(TimelineResult { view, timeline }))
-}
-
-/// Returns the timeline of a scheduled message that is not due yet, was cancelled or was given up.
-pub fn scheduled_timeline(scheduled: &ScheduledMessage) -> Vec<TimelineEntry> {
-    timeline::build_scheduled_timeline(scheduled)
 }
 
 /// Greatest number of instances that are looked through for one id.

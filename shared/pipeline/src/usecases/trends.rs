@@ -66,23 +66,17 @@ pub async fn read_trends(
     let one = request.instance.as_ref().and(one);
     let tenant = wanted.or(one.map(|instance| &instance.tenant));
     let since = add_duration(period.from, -BEFORE);
-    let minutes = read_minutes(deps, tenant, since).await?;
+    let of_all = list_samples(deps.store(), None, since).await?;
+    let minutes = match tenant {
+        Some(tenant) => {
+            let own = list_samples(deps.store(), Some(tenant), since).await?;
+            SampledMinutes::of_tenant(&of_all, own)
+        }
+        None => SampledMinutes::of_installation(of_all),
+    };
     // Nothing is sampled of an instance that is disabled.
     let instances = configured.enabled_instances().filter(named);
     let ids = instances.map(|instance| &instance.id);
     let trends = minutes.make_trends(period, request.instance.as_ref(), ids);
     Ok(Some(TrendReport { period, now, trends }))
-}
-
-async fn read_minutes(
-    deps: &Deps,
-    tenant: Option<&TenantId>,
-    since: Timestamp,
-) -> PortResult<SampledMinutes> {
-    let installation = list_samples(deps.store(), None, since).await?;
-    let Some(tenant) = tenant else {
-        return Ok(SampledMinutes::of_installation(installation));
-    };
-    let own = list_samples(deps.store(), Some(tenant), since).await?;
-    Ok(SampledMinutes::of_tenant(&installation, own))
 }

@@ -19,10 +19,9 @@ use crate::steps::save_conversation::save_conversation;
 use jiff::Timestamp;
 use recado_domain::access::Caller;
 use recado_domain::audit::AuditAction;
-use recado_domain::contact::ContactAddress;
 use recado_domain::conversation::Conversation;
 use recado_domain::dead_letter::{DeadLetter, QueueName, QueuedJob};
-use recado_domain::ids::{ConversationId, TenantId, ThreadId};
+use recado_domain::ids::{ConversationId, ThreadId};
 use recado_domain::outbox::OutboxState;
 use recado_ports::Deps;
 use recado_ports::ports::{DeadQueueMessage, EventOwners, NoteChange, PortError, PortResult};
@@ -47,7 +46,9 @@ pub async fn erase_contact(
         erase_beside_threads(deps, contact, &mut done).await?;
     }
     // Before the threads: these lead to the addresses by which opt-outs and guests are found.
-    forget_addresses_of_opt_outs(deps, &query.tenant, &addresses).await?;
+    for recipient in derive_recipient_keys(deps, &query.tenant, &addresses).await? {
+        forget_opt_out_address(deps.store(), &query.tenant, &recipient).await?;
+    }
     let guests = find_guests(deps, &query.tenant, &addresses).await?;
     // Before the guests go, which lead here.
     forget_recipients(deps, &query.tenant, &guests).await?;
@@ -68,7 +69,14 @@ pub async fn erase_contact(
 /// Erases what is under way on an instance, and what was given up there.
 async fn erase_beside_threads(deps: &Deps, contact: &FoundContact, done: &mut EraseReport) -> PortResult<()> {
     let groups = list_groups(deps, contact).await?;
-    erase_pending_events(deps, &groups, done).await?;
+    let pending = deps
+        .store()
+        .list_pending_events(EventOwners::Groups(&groups))
+        .await?;
+    for record in pending {
+        settle_without_body(deps, &record.job).await?;
+        done.events += 1;
+    }
     let is_theirs = |dead_letter: &DeadLetter| is_letter_of_contact(dead_letter, contact, &groups);
     done.dead_letters += erase_dead_letters(deps, &contact.instance.tenant, is_theirs).await?;
     for queue in QueueName::ALL {
@@ -102,36 +110,6 @@ async fn erase_threads(deps: &Deps, found: &[FoundContact], done: &mut EraseRepo
     for contact in found {
         let entry = derive_thread_id(deps, &contact.instance.id, contact.entry.as_str()).await?;
         delete_alias(deps.store(), &entry).await?;
-    }
-    Ok(())
-}
-
-/// Deletes the person's addresses in its preferences about messages. The preferences stay under their keys, which tell nothing of the person:
-/// somebody who is erased must not be written to again.
-async fn forget_addresses_of_opt_outs(
-    deps: &Deps,
-    tenant: &TenantId,
-    addresses: &BTreeSet<ContactAddress>,
-) -> PortResult<()> {
-    for recipient in derive_recipient_keys(deps, tenant, addresses).await? {
-        forget_opt_out_address(deps.store(), tenant, &recipient).await?;
-    }
-    Ok(())
-}
-
-/// Settles the person's events that are not applied yet.
-async fn erase_pending_events(
-    deps: &Deps,
-    groups: &BTreeSet<String>,
-    done: &mut EraseReport,
-) -> PortResult<()> {
-    for record in deps
-        .store()
-        .list_pending_events(EventOwners::Groups(groups))
-        .await?
-    {
-        settle_without_body(deps, &record.job).await?;
-        done.events += 1;
     }
     Ok(())
 }
@@ -199,7 +177,10 @@ pub(super) async fn erase_thread(
         return Ok(ThreadErasure::Done);
     };
     let running = find_running_send(deps, &latest.id).await?;
-    if let Some(until) = running.max(find_running_effect(deps, tenant, thread).await?) {
+    let journal = find_journal(deps.store(), tenant, thread).await?;
+    let effect = journal.and_then(|journal| journal.record.running_entry().map(|entry| entry.until));
+    let effect = effect.filter(|until| *until > deps.system().now());
+    if let Some(until) = running.max(effect) {
         return Ok(ThreadErasure::WaitsUntil(until));
     }
     // No effect begins any more: the conversation is resolved.
@@ -252,18 +233,6 @@ async fn find_running_send(deps: &Deps, newest: &ConversationId) -> PortResult<O
             _ => None,
         });
     Ok(running.filter(|until| *until > now).max())
-}
-
-/// Returns the time until which an effect of the thread may be under way. One whose time is over is not awaited: to find out
-/// how it ended may take as long as the outside cannot be asked.
-async fn find_running_effect(
-    deps: &Deps,
-    tenant: &TenantId,
-    thread: &ThreadId,
-) -> PortResult<Option<Timestamp>> {
-    let journal = find_journal(deps.store(), tenant, thread).await?;
-    let running = journal.and_then(|journal| journal.record.running_entry().map(|entry| entry.until));
-    Ok(running.filter(|until| *until > deps.system().now()))
 }
 
 /// Erases the person from the notes of the attempts to send a message of the thread. The notes stay, because a request

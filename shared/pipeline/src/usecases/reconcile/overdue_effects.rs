@@ -11,7 +11,7 @@ use recado_domain::conversation::Conversation;
 use recado_domain::effects::{EffectEntry, EffectState, Journal};
 use recado_domain::ids::{TenantId, ThreadId};
 use recado_ports::Deps;
-use recado_ports::ports::{EffectTool, MissingEffectTool, PortError, PortResult};
+use recado_ports::ports::{MissingEffectTool, PortError, PortResult};
 use recado_ports::random_id::{generate_correlation_id, generate_nonce};
 use recado_ports::records::effects::{find_journal, list_due_journals};
 use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
@@ -77,8 +77,8 @@ async fn handle_due_entry(deps: &Deps, journal: &Journal, entry: &EffectEntry) -
     if !entry.state.is_open() {
         return remove_fence_left(deps, &*acting, &journal.tenant, entry).await;
     }
-    let end = settle_open_entry(deps, &*acting, journal, entry).await?;
-    match end {
+    let of = (journal.tenant_and_thread(), entry.number);
+    match settle_effect(deps, &*acting, of, &entry.nonce, generate_nonce(deps.system())).await? {
         SettlingEnd::Ended { journal, .. } => go_on_after_end(deps, &journal.record, entry).await,
         SettlingEnd::BecameUnknown { journal, .. } => {
             tracing::error!(thread = %journal.record.thread.as_str(), number = entry.number, "an effect of an agent is unknown");
@@ -86,16 +86,6 @@ async fn handle_due_entry(deps: &Deps, journal: &Journal, entry: &EffectEntry) -
         }
         SettlingEnd::StillOpen { .. } | SettlingEnd::NotOurs => Ok(()),
     }
-}
-
-async fn settle_open_entry(
-    deps: &Deps,
-    acting: &dyn EffectTool,
-    journal: &Journal,
-    entry: &EffectEntry,
-) -> PortResult<SettlingEnd> {
-    let of = (journal.tenant_and_thread(), entry.number);
-    settle_effect(deps, acting, of, &entry.nonce, generate_nonce(deps.system())).await
 }
 
 /// Asks for a turn that tells of an effect that ended. If people have the conversation, a note tells them what was done.

@@ -211,7 +211,7 @@ fn add_scheduled_entry(way: &mut MessageTimeline, scheduled: &ScheduledMessage) 
 }
 
 /// Builds the timeline of a scheduled message that is not due yet, was cancelled or was given up.
-pub(super) fn build_scheduled_timeline(scheduled: &ScheduledMessage) -> Vec<TimelineEntry> {
+pub fn build_scheduled_timeline(scheduled: &ScheduledMessage) -> Vec<TimelineEntry> {
     let mut way = MessageTimeline(Vec::new());
     add_scheduled_entry(&mut way, scheduled);
     let id = scheduled.id.as_message_id();

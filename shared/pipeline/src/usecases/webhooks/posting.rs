@@ -6,9 +6,7 @@ use jiff::Timestamp;
 use recado_domain::config::{Tenant, WebhookEndpoint};
 use recado_domain::ids::{TenantId, WebhookEndpointId};
 use recado_domain::published_event::{EventCursor, PublishedEvent};
-use recado_domain::webhook_endpoint::{
-    EndpointState, FailedEvent, LeftEvent, POSTS_AT_ONCE, PostError, PostResult,
-};
+use recado_domain::webhook_endpoint::{EndpointState, FailedEvent, POSTS_AT_ONCE, PostError, PostResult};
 use recado_ports::Deps;
 use recado_ports::ports::{
     EndpointPost, EndpointPosts, LogPlace, LoggedEvent, PageRequest, PortResult, PublishedPage, WriteOutcome,
@@ -135,7 +133,11 @@ pub async fn post_due_events(
     if results.is_empty() && left.is_empty() && !has_moved {
         return Ok(has_retried);
     }
-    let failed = make_failed_events(state, &page, left, now);
+    let failed = left.into_iter().filter_map(|left| {
+        let logged = page.events.iter().find(|logged| logged.cursor == left.cursor)?;
+        Some(FailedEvent::from_left(state, left, logged.event.clone(), now))
+    });
+    let failed: Vec<FailedEvent> = failed.collect();
     store_results(deps, stored, &failed).await?;
     let is_accepted = results.iter().any(|result| result.error.is_none());
     let has_more = has_moved && page.events.len() >= PAGE;
@@ -166,20 +168,6 @@ async fn store_results(
         tracing::error!(%tenant, %endpoint, %at, "a webhook endpoint was switched off");
     }
     Ok(())
-}
-
-/// Makes the records of the events that the place goes beyond though they were not accepted.
-fn make_failed_events(
-    state: &EndpointState,
-    page: &PublishedPage,
-    left: Vec<LeftEvent>,
-    now: Timestamp,
-) -> Vec<FailedEvent> {
-    let records = left.into_iter().filter_map(|left| {
-        let logged = page.events.iter().find(|logged| logged.cursor == left.cursor)?;
-        Some(FailedEvent::from_left(state, left, logged.event.clone(), now))
-    });
-    records.collect()
 }
 
 /// The posts of one pass.

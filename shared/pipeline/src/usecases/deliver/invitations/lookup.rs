@@ -170,21 +170,15 @@ pub(super) async fn view_invitation(
     invitation: Invitation,
 ) -> PortResult<Option<InvitationView>> {
     let taken = (InvitationStatus::Queued, invitation.created_at);
-    let status = match &invitation.state {
-        InvitationState::Taken { .. } => InvitationStatus::Queued,
+    let mut may_have_arrived = false;
+    let (status, transitions) = match &invitation.state {
+        InvitationState::Taken { .. } => (InvitationStatus::Queued, vec![taken]),
         InvitationState::Email { outbox } => {
-            let (status, transitions) = email_transitions(outbox, taken);
-            return Ok(Some(InvitationView {
-                status,
-                transitions,
-                message: None,
-                reason: None,
-                may_have_arrived: !outbox.is_certainly_unsent(),
-                invitation,
-            }));
+            may_have_arrived = !outbox.is_certainly_unsent();
+            email_transitions(outbox, taken)
         }
-        InvitationState::Duplicate { .. } => InvitationStatus::Duplicate,
-        InvitationState::Refused { .. } => InvitationStatus::Failed,
+        InvitationState::Duplicate { .. } => end_at_once(InvitationStatus::Duplicate, taken),
+        InvitationState::Refused { .. } => end_at_once(InvitationStatus::Failed, taken),
         InvitationState::Message { message } => {
             if let Ok(scheduled) = ScheduledId::parse(message.as_str()) {
                 return view_scheduled(deps, caller, invitation, &scheduled).await;
@@ -193,18 +187,22 @@ pub(super) async fn view_invitation(
             return Ok(message.map(|message| view_message(invitation, message)));
         }
     };
-    let mut transitions = vec![taken];
-    if status != InvitationStatus::Queued {
-        transitions.push((status, invitation.created_at));
-    }
     Ok(Some(InvitationView {
         invitation,
         status,
         transitions,
         message: None,
         reason: None,
-        may_have_arrived: false,
+        may_have_arrived,
     }))
+}
+
+/// Returns the state of an invitation that ended when it was taken.
+fn end_at_once(
+    status: InvitationStatus,
+    taken: (InvitationStatus, Timestamp),
+) -> (InvitationStatus, Vec<(InvitationStatus, Timestamp)>) {
+    (status, vec![taken, (status, taken.1)])
 }
 
 /// Reads what became of an invitation whose message was put off. `None`: the scheduled message is gone.

@@ -12,7 +12,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use recado_domain::access::Caller;
 use recado_domain::config::{Instance, InstanceConfig, Tenant};
-use recado_domain::conversation::{ContactSession, Conversation};
+use recado_domain::conversation::Conversation;
 use recado_domain::ids::{GuestId, InstanceId, InvitationId, OccasionId, hash_parts};
 use recado_domain::invitations::{
     Guest, Invitation, InvitationChannel, InvitationState, InvitationTemplate, Occasion, SendTime,
@@ -122,7 +122,10 @@ pub(super) async fn prepare_for_guest(
     let mut ready = write_for_guest(deps, frame, request, guest, id).await?;
     let session = match &ready.way {
         InvitationWay::Message { phone, .. } => {
-            find_open_session(deps, &frame.bound, phone, ready.send_at).await?
+            let leaves_at = ready.send_at.unwrap_or_else(|| deps.system().now());
+            let latest = find_contact_conversation(deps, &frame.bound, phone).await?;
+            let session = latest.and_then(|latest| latest.newest_session());
+            session.filter(|session| session.is_open(leaves_at))
         }
         InvitationWay::Email => None,
     };
@@ -326,28 +329,6 @@ fn known_values(
     );
     values.extend(given.clone());
     values
-}
-
-/// Returns the contact's session, if one is open when the invitation leaves.
-async fn find_open_session(
-    deps: &Deps,
-    bound: &InstanceConfig,
-    phone: &str,
-    send_at: Option<Timestamp>,
-) -> Result<Option<ContactSession>, InvitationError> {
-    let leaves_at = send_at.unwrap_or_else(|| deps.system().now());
-    let session = find_newest_session(deps, bound, phone).await?;
-    Ok(session.filter(|session| session.is_open(leaves_at)))
-}
-
-/// Returns the newest session of the person with this number on an instance; `None` if the person never wrote.
-async fn find_newest_session(
-    deps: &Deps,
-    bound: &InstanceConfig,
-    phone: &str,
-) -> Result<Option<ContactSession>, InvitationError> {
-    let latest = find_contact_conversation(deps, bound, phone).await?;
-    Ok(latest.and_then(|latest| latest.newest_session()))
 }
 
 /// Returns the newest conversation with the person with this number on an instance.

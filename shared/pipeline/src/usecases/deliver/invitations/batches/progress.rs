@@ -167,20 +167,6 @@ async fn look_at_chunks(
     Ok(chunks.into_iter().map(|chunk| chunk.record).collect())
 }
 
-/// Looks again at the recipients of a chunk, if some may have changed.
-pub(super) async fn refresh_if_stale(
-    deps: &Deps,
-    caller: &Caller,
-    batch: &Batch,
-    chunk: &mut Versioned<BatchChunk>,
-    look: RecipientLook,
-) -> PortResult<()> {
-    if look.finds_stale(batch, &chunk.record, deps.system().now()) {
-        refresh_chunk(deps, caller, batch, chunk, look).await?;
-    }
-    Ok(())
-}
-
 /// Looks again at the recipients of a chunk, and stores their statuses.
 async fn refresh_chunk(
     deps: &Deps,
@@ -293,7 +279,10 @@ pub async fn list_batch_recipients(
         let number = place / BATCH_CHUNK;
         let chunk = find_batch_chunk(deps.store(), &tenant.id, id, number).await?;
         let Some(mut chunk) = chunk else { break };
-        refresh_if_stale(deps, caller, &batch, &mut chunk, RecipientLook::Changing).await?;
+        let look = RecipientLook::Changing;
+        if look.finds_stale(&batch, &chunk.record, deps.system().now()) {
+            refresh_chunk(deps, caller, &batch, &mut chunk, look).await?;
+        }
         for recipient in chunk.record.recipients.iter().skip(place % BATCH_CHUNK) {
             if items.len() >= page.limit {
                 break;
