@@ -287,32 +287,25 @@ async fn commit_message(
     caller: &Caller,
     checked: CheckedDelivery,
 ) -> Result<AcceptedMessage, DeliverError> {
-    let CheckedDelivery {
-        bound,
-        to,
-        ready,
-        send,
-        claim,
-        invitation,
-    } = checked;
+    let (bound, send, claim) = (&checked.bound, &checked.send, checked.claim.as_ref());
     retry_lost_write(DeliverError::Busy, (), |()| async {
-        let mut conversation = find_or_start_conversation(deps, &bound, &to).await?;
+        let mut conversation = find_or_start_conversation(deps, bound, &checked.to).await?;
         let mut message = append_client_message(
             &mut conversation,
-            &to,
-            ready.clone(),
-            pair_rate(deps, &bound),
+            &checked.to,
+            checked.ready.clone(),
+            pair_rate(deps, bound),
             send.key.as_ref(),
             &send.correlation,
             deps.system().now(),
         );
-        if let Some(invitation) = &invitation {
+        if let Some(invitation) = &checked.invitation {
             note_invitation(deps, &mut conversation, &mut message, invitation);
         }
         message.out.metadata.clone_from(&send.metadata);
         message.out.sign_last_step(Some(&caller.name));
         let (id, made) = (message.message_id(), [message.to_record()]);
-        let beside = hold_claimed(claim.as_ref(), &id)?;
+        let beside = hold_claimed(claim, &id)?;
         let written = deps.store().commit_messages(&conversation, &made, &beside);
         match written.await? {
             CommitOutcome::Committed => {
@@ -329,7 +322,7 @@ async fn commit_message(
             }
             CommitOutcome::Refused(_) => {
                 // `None`: it expired meanwhile, or was deleted.
-                let repeated = return_repeated_send(deps, claim.as_ref()).await?;
+                let repeated = return_repeated_send(deps, claim).await?;
                 Ok(repeated.map_or(WriteAttempt::Lost(()), WriteAttempt::Done))
             }
             CommitOutcome::Conflict => Ok(WriteAttempt::Lost(())),

@@ -8,7 +8,8 @@ use crate::steps::wake_up;
 use crate::steps::working_instances::WorkingPages;
 use jiff::SignedDuration;
 use recado_domain::config::Instance;
-use recado_domain::ids::{ConversationId, InstanceId};
+use recado_domain::conversation::Conversation;
+use recado_domain::ids::InstanceId;
 use recado_domain::instance::{ConnectionStatus, InstanceChange, InstanceState};
 use recado_domain::millis::add_duration;
 use recado_ports::Deps;
@@ -192,24 +193,12 @@ async fn record_credential(deps: &Deps, keys: &InstanceKeys) -> PortResult<()> {
 async fn enqueue_owed_turns(deps: &Deps, instances: &BTreeSet<InstanceId>) -> PortResult<()> {
     let soon = add_duration(deps.system().now(), OWED_WITHIN);
     for work in deps.store().list_overdue(soon, TURNS_AT_ONCE).await? {
-        if let OverdueWork::Owed(id) = work {
-            enqueue_owed_turn(deps, &id, instances).await?;
+        let OverdueWork::Owed(id) = work else { continue };
+        let found = deps.store().find_conversation(&id).await?;
+        let is_owed = |found: &Conversation| instances.contains(&found.instance) && found.agent_owes_answer();
+        if let Some(conversation) = found.filter(is_owed) {
+            wake_up::enqueue_turn(deps, &conversation, &generate_correlation_id(deps.system())).await?;
         }
     }
     Ok(())
-}
-
-async fn enqueue_owed_turn(
-    deps: &Deps,
-    id: &ConversationId,
-    instances: &BTreeSet<InstanceId>,
-) -> PortResult<()> {
-    match deps.store().find_conversation(id).await? {
-        Some(conversation)
-            if instances.contains(&conversation.instance) && conversation.agent_owes_answer() =>
-        {
-            wake_up::enqueue_turn(deps, &conversation, &generate_correlation_id(deps.system())).await
-        }
-        _ => Ok(()),
-    }
 }

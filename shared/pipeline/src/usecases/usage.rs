@@ -101,7 +101,7 @@ impl UsageName {
 }
 
 /// The use of models by one day, agent, model, country or tenant.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct UsageLine {
     /// The name of what the line sums up.
     pub name: UsageName,
@@ -206,13 +206,7 @@ fn sum_up_lines(sums: impl Iterator<Item = UsageSum>, by: UsageGroup, prices: &P
         let name = UsageName::from_usage_sum(&sum, by);
         let line = lines.entry(name.clone()).or_insert_with(|| UsageLine {
             name,
-            replies: 0,
-            discarded_drafts: 0,
-            recordings: 0,
-            audio_millis: 0,
-            charged_messages: 0,
-            tokens: TokenUsage::default(),
-            cost: Cost::default(),
+            ..UsageLine::default()
         });
         line.replies = line.replies.saturating_add(sum.replies);
         line.discarded_drafts = line.discarded_drafts.saturating_add(sum.discarded_drafts);

@@ -22,6 +22,9 @@ pub(super) async fn check_changes(
     document: &ConfigDocument,
     asks: AskedParties,
 ) -> Result<Vec<String>, ConfigureError> {
+    if asks == AskedParties::Nobody {
+        return Ok(Vec::new());
+    }
     let models = async {
         if asks == AskedParties::ProvidersAndModels {
             let mut warnings = check_models(deps, changes, document).await?;
@@ -31,26 +34,12 @@ pub(super) async fn check_changes(
             Ok(Vec::new())
         }
     };
-    let providers = async {
-        if asks == AskedParties::Nobody {
-            Vec::new()
-        } else {
-            check_providers(deps, changes, document).await
-        }
-    };
-    let templates = async {
-        if asks == AskedParties::Nobody {
-            Ok(Vec::new())
-        } else {
-            check_templates(deps, changes, document).await
-        }
-    };
+    let providers = check_providers(deps, changes, document);
+    let templates = check_templates(deps, changes, document);
     let (models, providers, templates) = join3(models, providers, templates).await;
     let mut warnings = models?;
     warnings.extend(providers);
-    if asks != AskedParties::Nobody {
-        warnings.extend(check_secrets(deps, changes, document).await);
-    }
+    warnings.extend(check_secrets(deps, changes, document).await);
     warnings.extend(templates?);
     Ok(warnings)
 }

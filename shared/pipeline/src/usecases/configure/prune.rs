@@ -152,7 +152,6 @@ async fn count_conversations(deps: &Deps, id: &InstanceId) -> PortResult<usize> 
     Ok(found.items.len())
 }
 
-/// Returns whether the instance has dead letters.
 pub(super) async fn has_dead_letters(deps: &Deps, instance: &Instance) -> PortResult<bool> {
     let filter = DeadLetterFilter {
         tenant: Some(instance.tenant.clone()),

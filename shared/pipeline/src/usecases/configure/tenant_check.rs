@@ -57,9 +57,6 @@ async fn has_history(deps: &Deps, instance: &Instance) -> PortResult<bool> {
         instance: Some(instance.id.clone()),
         ..ConversationFilter::default()
     };
-    let found = deps.store().search_conversations(&conversations, &page);
-    if !found.await?.items.is_empty() {
-        return Ok(true);
-    }
-    has_dead_letters(deps, instance).await
+    let found = deps.store().search_conversations(&conversations, &page).await?;
+    Ok(!found.items.is_empty() || has_dead_letters(deps, instance).await?)
 }

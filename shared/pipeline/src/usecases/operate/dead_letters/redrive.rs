@@ -222,21 +222,16 @@ pub(super) async fn is_still_dead(deps: &Deps, dead_letter: &DeadLetter) -> Port
 
 /// Revives the record of a dead letter. Nothing changes if the worker of the queue message did so before.
 async fn revive_record(deps: &Deps, caller: &Caller, dead_letter: &DeadLetter) -> PortResult<()> {
+    let failed_at = dead_letter.at;
     match &dead_letter.what {
         DeadLetterContent::Event(job) => {
-            deps.store()
-                .change_event(
-                    &job.event,
-                    EventChange::Revive {
-                        failed_at: dead_letter.at,
-                    },
-                )
-                .await?;
+            let revive = EventChange::Revive { failed_at };
+            deps.store().change_event(&job.event, revive).await?;
         }
         DeadLetterContent::Message { message } => {
             let redrive = Redrive {
                 message: message.clone(),
-                failed_at: dead_letter.at,
+                failed_at,
                 by: Some(caller.name.clone()),
             };
             requeue_dead_message(deps, &redrive).await?;
@@ -247,14 +242,8 @@ async fn revive_record(deps: &Deps, caller: &Caller, dead_letter: &DeadLetter) -
         // Its event was given up when the dead letter was made. Another version may be able to read the message.
         DeadLetterContent::Unreadable { .. } => {
             if let Some(event) = dead_letter.unread_event() {
-                deps.store()
-                    .change_event(
-                        &event,
-                        EventChange::Revive {
-                            failed_at: dead_letter.at,
-                        },
-                    )
-                    .await?;
+                let revive = EventChange::Revive { failed_at };
+                deps.store().change_event(&event, revive).await?;
             }
         }
         DeadLetterContent::Turns(_) | DeadLetterContent::Damaged { .. } => {}

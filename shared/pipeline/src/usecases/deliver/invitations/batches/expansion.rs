@@ -17,7 +17,6 @@ use recado_domain::ids::{BatchId, TenantId};
 use recado_domain::instance::{ConnectionStatus, InstanceChange};
 use recado_domain::invitations::{BATCH_CHUNK, Batch, BatchChunk, BatchState, InvitationChannel};
 use recado_domain::millis::add_duration;
-use recado_domain::rate::Rate;
 use recado_domain::wake_up::BatchJob;
 use recado_ports::Deps;
 use recado_ports::deps::capabilities;
@@ -160,19 +159,6 @@ async fn find_working_frame(
     Err(verdict.into())
 }
 
-/// The room for the next piece of a batch, as it was found.
-enum BatchRoom {
-    /// So many recipients, and the piece after them begins then.
-    Reserved {
-        count: usize,
-        next_at: Timestamp,
-    },
-    FreeAt(Timestamp),
-    NotOpen,
-    /// The portfolio wrote to as many people as it may, until then.
-    NoPeople(Timestamp),
-}
-
 /// Reserves the room for at most `left` recipients, or has the batch wait for it. Returns how many recipients there is room for, and when
 /// the piece after them begins.
 async fn take_room(
@@ -181,27 +167,12 @@ async fn take_room(
     frame: &InvitationFrame,
     left: usize,
 ) -> Result<(usize, Timestamp), JobStop> {
-    let verdict = match reserve_room(deps, &found.record, frame, left).await? {
-        BatchRoom::Reserved { count, next_at } => return Ok((count, next_at)),
-        BatchRoom::FreeAt(at) => Verdict::retry_at(at, deps.system().now()),
-        BatchRoom::NotOpen => wait_for_instance(deps, found).await?,
-        BatchRoom::NoPeople(free_at) => wait_until(deps, found, free_at).await?,
-    };
-    Err(verdict.into())
-}
-
-/// Reserves the room for at most `left` recipients. E-mails have a pace of their own: they use nothing of the WhatsApp number's rate.
-async fn reserve_room(
-    deps: &Deps,
-    batch: &Batch,
-    frame: &InvitationFrame,
-    left: usize,
-) -> PortResult<BatchRoom> {
+    let batch = &found.record;
     if batch.channel == InvitationChannel::Email {
-        return Ok(BatchRoom::Reserved {
-            count: left.min(EMAIL_STEP),
-            next_at: add_duration(deps.system().now(), EMAIL_PACE),
-        });
+        return Ok((
+            left.min(EMAIL_STEP),
+            add_duration(deps.system().now(), EMAIL_PACE),
+        ));
     }
     let bound = &frame.bound;
     let rate = bound
@@ -212,34 +183,23 @@ async fn reserve_room(
         .batch_step(deps.settings().batch_piece)
         .min(budget.as_ref().map_or(usize::MAX, PortfolioBudget::step_max))
         .min(left);
-    let room = reserve_line(deps, frame, rate, count).await?;
-    if matches!(room, BatchRoom::Reserved { .. })
-        && let Some(budget) = &budget
-        && let Some(free_at) = budget.reserve_people(deps, batch, count).await?
-    {
-        return Ok(BatchRoom::NoPeople(free_at));
-    }
-    Ok(room)
-}
-
-/// Reserves the line of the instance's batches for `count` messages.
-async fn reserve_line(
-    deps: &Deps,
-    frame: &InvitationFrame,
-    rate: Rate,
-    count: usize,
-) -> PortResult<BatchRoom> {
     let now = deps.system().now();
     let change = InstanceChange::ReserveBatch { rate, count, now };
-    let changed = change_unread_state(deps, &frame.bound.instance.id, &change).await?;
+    let changed = change_unread_state(deps, &bound.instance.id, &change).await?;
     let line = changed.state.batch_line.unwrap_or(now);
-    Ok(if changed.done {
-        BatchRoom::Reserved { count, next_at: line }
-    } else if changed.state.connection == ConnectionStatus::Open {
-        BatchRoom::FreeAt(line)
-    } else {
-        BatchRoom::NotOpen
-    })
+    if !changed.done {
+        return Err(if changed.state.connection == ConnectionStatus::Open {
+            Verdict::retry_at(line, deps.system().now()).into()
+        } else {
+            wait_for_instance(deps, found).await?.into()
+        });
+    }
+    if let Some(budget) = &budget
+        && let Some(free_at) = budget.reserve_people(deps, batch, count).await?
+    {
+        return Err(wait_until(deps, found, free_at).await?.into());
+    }
+    Ok((count, line))
 }
 
 /// Ends the job of a batch whose instance cannot send. `reconcile` comes back to the batch.
