@@ -1,8 +1,9 @@
 //! The step [`recado_domain::turn::TurnStep::Knowledge`]: finds the blocks of the agent's documents that answer the contact.
 
 use crate::hooks::turn_part::TurnPart;
-use crate::steps::knowledge_reading::{ReadingError, SnapshotReading, ensure_snapshot_loaded};
-use crate::steps::knowledge_search::search_loaded_snapshot;
+use crate::steps::knowledge_reading::{
+    ReadingError, SnapshotReading, ensure_snapshot_loaded, search_loaded_snapshot,
+};
 use crate::steps::question_rewriting::{AskedMessage, needs_rewriting, rewrite_question};
 use crate::steps::turn::transcript::{ShownFiles, build_transcript, list_owed_words};
 use crate::steps::turn::turn_end::TurnStop;

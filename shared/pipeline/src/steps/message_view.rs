@@ -1,20 +1,21 @@
 //! Messages together with their deliveries, as operators read them.
 
-use crate::steps::file_disposition::build_disposition;
 use crate::steps::identity::load_identity_key;
 use jiff::SignedDuration;
 use recado_domain::access::Caller;
 use recado_domain::answer::ExplainedAnswer;
 use recado_domain::config::InstanceConfig;
+use recado_domain::content::Content;
 use recado_domain::delivery::{Delivery, DeliveryKey};
 use recado_domain::ids::MessageId;
-use recado_domain::message::{Message, MessageStatus};
+use recado_domain::message::{Message, MessageStatus, StoredFile};
 use recado_domain::millis::add_duration;
 use recado_domain::price::Cost;
 use recado_ports::Deps;
 use recado_ports::deps::capabilities;
 use recado_ports::ports::PortResult;
 use recado_ports::records::configuration::find_config_by_id;
+use std::fmt::Write;
 
 /// A message together with its delivery.
 #[derive(Debug, Clone, PartialEq)]
@@ -126,4 +127,61 @@ fn delivery_key(deps: &Deps, bound: Option<&InstanceConfig>, message: &Message) 
     }
     let theirs = message.provider_message_id.as_ref()?;
     Some(DeliveryKey::from_provider_id(provider, &instance, theirs))
+}
+
+/// Kinds of files that a browser shows without running anything. Any other file is saved, not shown: a page or a drawing of a
+/// contact could run a script.
+const SHOWN: [&str; 8] = [
+    "image/jpeg",
+    "image/png",
+    "image/webp",
+    "image/gif",
+    "audio/ogg",
+    "audio/mpeg",
+    "audio/mp4",
+    "video/mp4",
+];
+
+/// Returns the value of `Content-Disposition` for the stored file of a message.
+pub(crate) fn build_disposition(message: &Message, stored: &StoredFile) -> String {
+    let kind = if SHOWN.contains(&stored.mime_type.as_str()) {
+        "inline"
+    } else {
+        "attachment"
+    };
+    match resolve_file_name(&message.content) {
+        Some(name) => format!("{kind}; filename*=UTF-8''{}", encode_file_name(name)),
+        None => kind.to_owned(),
+    }
+}
+
+fn resolve_file_name(content: &Content) -> Option<&str> {
+    content.media_file()?.file_name.as_deref()
+}
+
+/// Encodes a file name for the header (RFC 8187).
+fn encode_file_name(name: &str) -> String {
+    let mut encoded = String::new();
+    for byte in name.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
+            encoded.push(char::from(byte));
+        } else {
+            // Writing to a string cannot fail.
+            let _written = write!(encoded, "%{byte:02X}");
+        }
+    }
+    encoded
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_cannot_leave_its_header() {
+        assert_eq!(
+            encode_file_name("açaí \"a\".pdf\r\n"),
+            "a%C3%A7a%C3%AD%20%22a%22.pdf%0D%0A"
+        );
+    }
 }

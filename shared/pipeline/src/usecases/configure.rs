@@ -20,7 +20,6 @@ mod entries;
 mod invitation_entries;
 mod named_urls;
 mod prune;
-mod secret_rotation;
 mod start;
 mod surroundings;
 mod tenant_check;
@@ -29,10 +28,9 @@ mod webhook_endpoints;
 use audited_changes::{describe_change, list_audited_changes};
 pub use entries::{
     ChangedEntry, EntryMatch, begin_onboarding, change_entry, compute_version, create_entry, find_entry,
-    list_visible_entries, remove_entry,
+    list_visible_entries, remove_entry, rotate_secret,
 };
 use prune::PlannedRemoval;
-pub use secret_rotation::rotate_secret;
 pub use start::{StartedConfiguration, apply_start_file, list_changed_otherwise};
 use tenant_check::{check_tenant_changes, check_tenant_permission};
 pub use webhook_endpoints::{EndpointChange, change_webhook_endpoints};
@@ -305,7 +303,7 @@ async fn check_document(
         change.check_within_tenant(tenant, &all)?;
     }
     change.instances = adopted?;
-    secret_rotation::keep_instance_records(deps, caller, change, &all);
+    entries::keep_instance_records(deps, caller, change, &all);
     check_named_hosts(deps, change)?;
     webhook_endpoints::settle_endpoints(change, &all, options);
     named_urls::check_named_urls(deps, caller, change, &all)?;

@@ -2,16 +2,14 @@
 //! the present one, and then makes it the present one. Messages never wait for that.
 
 mod change;
-mod pages;
 mod vectors;
 mod writing;
 
+use crate::steps::knowledge_reading::{
+    ReadingError, SnapshotReading, ensure_snapshot_loaded, read_snapshot, search_loaded_snapshot,
+};
 pub use change::{AddedSource, NewDocument, SourceOutcome, add_source, remove_source};
-pub use pages::{PAGES_MAX, PageOutcome, PageRefusal, add_pages};
-pub use vectors::{VectorState, embed_knowledge};
-
-use crate::steps::knowledge_reading::{ReadingError, SnapshotReading, ensure_snapshot_loaded, read_snapshot};
-use crate::steps::knowledge_search::search_loaded_snapshot;
+pub use change::{PAGES_MAX, PageOutcome, PageRefusal, add_pages};
 use recado_domain::access::Caller;
 use recado_domain::config::{ConfigNames, EntryRef};
 use recado_domain::ids::{AgentId, TenantId};
@@ -23,6 +21,7 @@ use recado_ports::Deps;
 use recado_ports::ports::{LibraryError, PortError};
 use recado_ports::records::configuration::find_named_entries;
 use recado_ports::records::knowledge::find_knowledge;
+pub use vectors::{VectorState, embed_knowledge};
 
 /// Maximum number of blocks that one search returns.
 pub const FOUND_MAX: usize = 50;

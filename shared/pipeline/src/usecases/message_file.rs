@@ -1,7 +1,7 @@
 //! Reads the stored file of a message.
 
-use crate::steps::file_disposition::build_disposition;
 use crate::steps::identity::load_identity_key;
+use crate::steps::message_view::build_disposition;
 use recado_domain::access::Caller;
 use recado_domain::ids::MessageId;
 use recado_domain::message::Message;

@@ -5,9 +5,7 @@
 
 mod batches;
 mod dispatch;
-mod emails;
 mod error;
-mod export;
 mod lookup;
 mod preparation;
 mod ready;
@@ -23,9 +21,10 @@ pub use batches::{
 };
 use dispatch::{dispatch, resume};
 pub use error::InvitationError;
-pub use export::{LogFilter, export_invitations};
+use futures::stream::{self, StreamExt, TryStreamExt};
 use jiff::Timestamp;
 pub use lookup::{InvitationView, find_invitation, list_invitations};
+use lookup::{READS_AT_ONCE, view_listed_invitation};
 use preparation::{find_contact_conversation, parse_phone, prepare_invitation};
 use ready::ReadyInvitation;
 use recado_domain::access::Caller;
@@ -36,15 +35,18 @@ use recado_domain::ids::{
     OccasionId, TenantId, hash_parts,
 };
 use recado_domain::invitations::{
-    Invitation, InvitationChannel, InvitationState, InvitationStatus, InvitedGuest, SendTime, TemplateValues,
+    Invitation, InvitationChannel, InvitationState, InvitationStatus, InvitedGuest, LogMonth, SendTime,
+    TemplateValues,
 };
 use recado_domain::metadata::Metadata;
 use recado_domain::millis::add_duration;
 use recado_ports::Deps;
-use recado_ports::ports::{PortError, PortResult};
+use recado_ports::ports::{Page, PageRequest, PortError, PortResult};
 use recado_ports::records::claims::InvitationClaim;
 use recado_ports::records::configuration::{find_config_by_id, load_configuration};
-use recado_ports::records::invitations::{self as invitation_records, InvitationOutcome, begin_invitation};
+use recado_ports::records::invitations::{
+    self as invitation_records, InvitationOutcome, begin_invitation, list_invitations_of_month,
+};
 use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
 use recado_ports::table::Versioned;
 
@@ -289,4 +291,55 @@ pub async fn find_session(
         }
     }
     newest.ok_or(InvitationError::NotFound("session"))
+}
+
+/// The entries of the log that are wanted.
+#[derive(Debug, Clone, Default)]
+pub struct LogFilter {
+    /// The month in UTC in which they were made; `None`: the present one.
+    pub month: Option<LogMonth>,
+    /// Only of this occasion.
+    pub occasion: Option<OccasionId>,
+    /// Only by this template.
+    pub template: Option<InvitationTemplateName>,
+    /// Only with this status.
+    pub status: Option<InvitationStatus>,
+}
+
+impl LogFilter {
+    fn may_include(&self, invitation: &Invitation) -> bool {
+        self.occasion
+            .as_ref()
+            .is_none_or(|one| *one == invitation.occasion)
+            && self
+                .template
+                .as_ref()
+                .is_none_or(|one| *one == invitation.template)
+    }
+}
+
+/// Lists the log of deliveries of a month by time. A page is of so many invitations of the month, of which those are left that are
+/// wanted: it may be empty, and the next may not.
+pub async fn export_invitations(
+    deps: &Deps,
+    caller: &Caller,
+    named: Option<&TenantId>,
+    filter: &LogFilter,
+    page: &PageRequest,
+) -> Result<Page<InvitationView>, InvitationError> {
+    let tenant = choose_tenant(deps, caller, named).await?;
+    let present = LogMonth::of_instant(deps.system().now());
+    let month = filter.month.unwrap_or(present);
+    let found = list_invitations_of_month(deps.store(), &tenant.id, month, page).await?;
+    let wanted = found.items.into_iter().filter(|one| filter.may_include(one));
+    let views: Vec<Option<InvitationView>> = stream::iter(wanted)
+        .map(|invitation| view_listed_invitation(deps, caller, invitation))
+        .buffered(READS_AT_ONCE)
+        .try_collect()
+        .await?;
+    let has_status = |view: &InvitationView| filter.status.is_none_or(|status| status == view.status);
+    Ok(Page {
+        items: views.into_iter().flatten().filter(has_status).collect(),
+        next_cursor: found.next_cursor,
+    })
 }

@@ -2,7 +2,7 @@
 //! model sees, the texts of others, and what is missing.
 
 use super::super::reading::{DELETED, TurnReading};
-use crate::steps::message_token::is_same_message;
+use crate::steps::message_target::is_same_message;
 use recado_domain::content::Content;
 use recado_domain::context::{QuotedMessage, render_claimed_quote, render_quote};
 use recado_domain::file_text::{disarm_labels, disarm_marks, render_file_text};

@@ -3,9 +3,8 @@
 
 use super::super::{AcceptedMessage, DeliverError, DeliverRequest, accept_for_guest, return_claimed_message};
 use super::InvitationError;
-use super::emails::put_off_email;
 use super::preparation::find_contact_conversation;
-use super::ready::{ReadyInvitation, name_in_metadata};
+use super::ready::{ReadyInvitation, name_in_metadata, put_off_email};
 use crate::steps::delivery_permission::DeliveryPermission;
 use crate::steps::email_outbox::build_email_job;
 use crate::steps::idempotency::{find_claimed, make_claim};

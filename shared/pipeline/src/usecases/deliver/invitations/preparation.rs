@@ -1,8 +1,7 @@
 //! Finds everything that a request for an invitation names, and checks it.
 
 use super::super::{DeliverError, SCHEDULE_AHEAD_MAX};
-use super::emails::{put_off_email, write_email};
-use super::ready::{InvitationWay, ReadyInvitation};
+use super::ready::{InvitationWay, ReadyInvitation, put_off_email, write_email};
 use super::{InvitationError, InvitationRequest, NamedGuest};
 use crate::steps::guests::{derive_phone_key, find_or_add_guest, make_guest};
 use crate::steps::identity::derive_thread_id;

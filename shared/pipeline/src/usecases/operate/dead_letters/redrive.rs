@@ -1,9 +1,8 @@
 use super::selection::{DeadLetterSelection, OrderedLetters, select_letters};
 use super::{SIDE_BY_SIDE, audit_letter, require_dead_letter};
 use crate::steps::email_outbox::{find_email_failure, requeue_dead_email};
-use crate::steps::outgoing::find_outgoing;
+use crate::steps::outgoing::{find_outgoing, requeue_dead_message};
 use crate::steps::queue_message::format_error_chain;
-use crate::steps::requeue_dead::requeue_dead_message;
 use crate::usecases::operate::OperateError;
 use futures::stream::{self, StreamExt};
 use recado_domain::access::Caller;
