@@ -14,13 +14,8 @@ use crate::steps::knowledge_reading::remove_agent_knowledge;
 use jiff::{SignedDuration, Timestamp};
 use recado_domain::access::Caller;
 use recado_domain::audit::{AuditAction, AuditedAction};
-<<<<<<< HEAD
 use recado_domain::config::{ConfigDocument, ConfigEntry, ConfigNames, ConfigRemoval, Instance, PrunePlan};
-use recado_domain::ids::{TenantId, hash_parts};
-=======
-use recado_domain::config::{ConfigDocument, ConfigEntry, ConfigRemoval, Instance, PrunePlan};
 use recado_domain::ids::{InstanceId, TenantId, hash_parts};
->>>>>>> e60ea73a (Put the last small modules of one topic together)
 use recado_ports::Deps;
 use recado_ports::ports::{Page, PageRequest, PortResult, WriteOutcome};
 use recado_ports::random_id::generate_nonce;
