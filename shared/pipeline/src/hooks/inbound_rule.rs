@@ -18,71 +18,64 @@ use recado_ports::ports::PortResult;
 #[async_trait]
 pub(crate) trait InboundRule: Send + Sync {
     /// Notes what the message tells of its author or its instance. Its conversation is not known yet.
-    async fn note_arrival(&self, deps: &Deps, arrival: &InboundArrival<'_>) -> PortResult<()> {
-        let _ = (deps, arrival);
+    async fn note_arrival(&self, _deps: &Deps, _arrival: &InboundArrival<'_>) -> PortResult<()> {
         Ok(())
     }
 
     /// Returns `true` if the contact's message is not to be stored. `found` is the person's thread.
     async fn refuses_message(
         &self,
-        deps: &Deps,
-        arrival: &InboundArrival<'_>,
-        found: &FoundThread<'_>,
+        _deps: &Deps,
+        _arrival: &InboundArrival<'_>,
+        _found: &FoundThread<'_>,
     ) -> PortResult<bool> {
-        let _ = (deps, arrival, found);
         Ok(false)
     }
 
     /// Returns `true` if no person wrote this message of the phone, so that it takes over and answers nothing.
     async fn is_automatic(
         &self,
-        deps: &Deps,
-        arrival: &InboundArrival<'_>,
-        conversation: &Conversation,
+        _deps: &Deps,
+        _arrival: &InboundArrival<'_>,
+        _conversation: &Conversation,
     ) -> PortResult<bool> {
-        let _ = (deps, arrival, conversation);
         Ok(false)
     }
 
     /// Changes the message and its conversation by what the message says, before both are stored.
     async fn apply_message(
         &self,
-        deps: &Deps,
-        arrival: &InboundArrival<'_>,
-        conversation: &mut Conversation,
-        message: &mut Message,
+        _deps: &Deps,
+        _arrival: &InboundArrival<'_>,
+        _conversation: &mut Conversation,
+        _message: &mut Message,
     ) -> PortResult<()> {
-        let _ = (deps, arrival, conversation, message);
         Ok(())
     }
 
     /// Returns `true` if something is to be done about a message with this content once it is stored. Its event is finished after
     /// that.
-    fn follows_message(&self, content: &Content) -> bool {
-        let _ = content;
+    fn follows_message(&self, _content: &Content) -> bool {
         false
     }
 
     /// Does what follows from a message that is stored at `place`. Only asked of a rule that follows the message.
     async fn follow_message(
         &self,
-        deps: &Deps,
-        arrival: &InboundArrival<'_>,
-        place: &MessagePosition,
+        _deps: &Deps,
+        _arrival: &InboundArrival<'_>,
+        _place: &MessagePosition,
     ) -> PortResult<()> {
-        let _ = (deps, arrival, place);
         Ok(())
     }
 
     /// Notes that a message failed after the provider had accepted it.
     async fn note_failure(
         &self,
-        deps: &Deps,
-        event: &InstanceEvent<'_>,
-        failed: &LateFailure<'_>,
+        _deps: &Deps,
+        _event: &InstanceEvent<'_>,
+        _failed: &LateFailure<'_>,
     ) -> PortResult<()> {
-        let _ = (deps, event, failed);
         Ok(())
     }
 }

@@ -1,6 +1,8 @@
 //! Calls the functions of a calendar, for the model that drafts a reply.
 
-use super::called_tool::{Told, check_call, find_called_tool, note_call, outcome_of};
+use super::called_tool::{
+    Told, await_answer, check_call, describe_tool_failure, find_called_tool, note_call,
+};
 use crate::hooks::turn_part::{AnsweredCall, TurnPart};
 use crate::steps::effects::{DraftedJournal, confirm_booking, follow_event};
 use crate::steps::turn::LeasedTurn;
@@ -14,7 +16,6 @@ use recado_domain::tools::{
 use recado_ports::Deps;
 use recado_ports::ports::{EventLook, ModelCall, ToolFailure, ToolLimits};
 use recado_ports::records::effects::list_held_cells;
-use recado_ports::time_limit::run_within;
 use serde_json::Value;
 
 /// The calendars of tenants.
@@ -133,10 +134,6 @@ fn refuse_with_words(why: &str) -> Told {
     (ToolOutcome::Refused, format!("nothing was done: {why}"))
 }
 
-fn describe_tool_failure(failure: &ToolFailure) -> Told {
-    (outcome_of(failure), failure.to_string())
-}
-
 async fn refuse_with_other_times(
     deps: &Deps,
     turn: &LeasedTurn<'_>,
@@ -177,9 +174,7 @@ async fn query_busy_times(
         return Ok(Vec::new());
     };
     let asks = deps.llm().query_busy_times(&function.calendar, span);
-    let answer = run_within(deps.system(), limits.within, asks).await;
-    let answer = answer.unwrap_or(Err(ToolFailure::TimedOut));
-    answer.map_err(|failure| describe_tool_failure(&failure))
+    await_answer(deps, limits, asks).await
 }
 
 /// Finds the times that are taken: those at which the calendar is busy, and the cells that other appointments hold.
@@ -269,9 +264,7 @@ async fn look_at_booking(
     limits: ToolLimits,
 ) -> Result<Option<(Booking, String)>, Told> {
     let looks = deps.llm().look_at_event(&function.calendar, &booking.event);
-    let looked = run_within(deps.system(), limits.within, looks).await;
-    let looked = looked.unwrap_or(Err(ToolFailure::TimedOut));
-    let looked = looked.map_err(|failure| describe_tool_failure(&failure))?;
+    let looked = await_answer(deps, limits, looks).await?;
     let moved_to = |time: TimeSpan| {
         let is_new = function.find_appointment_time(booking) != Some(time);
         is_new.then(|| function.span_of_event(time))

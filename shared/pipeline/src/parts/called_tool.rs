@@ -6,6 +6,7 @@ use jiff::Timestamp;
 use recado_domain::tools::{Tool, ToolOutcome, render_tool_result};
 use recado_ports::Deps;
 use recado_ports::ports::{ModelCall, ToolFailure, ToolLimits};
+use recado_ports::time_limit::run_within;
 
 /// The outcome of a call, and the words for the model.
 pub(super) type Told = (ToolOutcome, String);
@@ -84,6 +85,21 @@ pub(super) fn describe_missing_time() -> Told {
 }
 
 /// Returns the outcome of a call that failed.
+/// Waits for the answer of a tool or a calendar, within the limits of the call.
+pub(super) async fn await_answer<T>(
+    deps: &Deps,
+    limits: ToolLimits,
+    asks: impl Future<Output = Result<T, ToolFailure>>,
+) -> Result<T, Told> {
+    let answer = run_within(deps.system(), limits.within, asks).await;
+    let answer = answer.unwrap_or(Err(ToolFailure::TimedOut));
+    answer.map_err(|failure| describe_tool_failure(&failure))
+}
+
+pub(super) fn describe_tool_failure(failure: &ToolFailure) -> Told {
+    (outcome_of(failure), failure.to_string())
+}
+
 pub(super) fn outcome_of(failure: &ToolFailure) -> ToolOutcome {
     match failure {
         ToolFailure::BadArguments(_) => ToolOutcome::BadArguments,

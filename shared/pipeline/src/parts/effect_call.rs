@@ -1,7 +1,9 @@
 //! Calls a tool that acts, for the model that drafts a reply.
 
 use super::calendar_call::{describe_other_times, plan_calendar_effect};
-use super::called_tool::{Told, check_call, describe_missing_time, find_called_tool, note_call, outcome_of};
+use super::called_tool::{
+    Told, await_answer, check_call, describe_missing_time, find_called_tool, note_call,
+};
 use crate::hooks::turn_part::{AnsweredCall, TurnPart};
 use crate::steps::effects::{
     DraftedJournal, EffectEnd, EffectStop, note_other_event, perform_effect, plan_reminders,
@@ -10,12 +12,10 @@ use crate::steps::turn::LeasedTurn;
 use crate::steps::turn::turn_end::{TurnEnd, TurnStop};
 use async_trait::async_trait;
 use jiff::Timestamp;
-use recado_domain::effects::{
-    BeginRefusal, EffectAction, EffectEntry, EffectRequest, EffectState, Journal, ToolName,
-};
+use recado_domain::effects::{BeginRefusal, EffectAction, EffectEntry, EffectRequest, EffectState, ToolName};
 use recado_domain::tools::{CalendarFunction, Tool, ToolOutcome};
 use recado_ports::Deps;
-use recado_ports::ports::{EffectGuard, EffectTool, ModelCall, ToolFailure, ToolLimits};
+use recado_ports::ports::{EffectGuard, ModelCall, ToolLimits};
 use recado_ports::random_id::{generate_effect_id, generate_nonce};
 use recado_ports::time_limit::run_within;
 
@@ -71,7 +71,10 @@ async fn perform_asked_effect(
             let plans = plan_calendar_effect(deps, turn, function, &call.arguments, limits);
             Box::pin(plans).await
         }
-        None => plan_other_effect(deps, &*acting, call, &drafted.journal.record, limits).await,
+        None => {
+            let plans = acting.plan_effect(&call.arguments, &drafted.journal.record);
+            await_answer(deps, limits, plans).await
+        }
     };
     let action = match planned {
         Ok(action) => action,
@@ -104,20 +107,6 @@ async fn perform_asked_effect(
         Err(EffectStop::UnderWay(until)) => Err(TurnEnd::EffectUnderWay { until }.into()),
         Err(EffectStop::Failed(error)) => Err(error.into()),
     }
-}
-
-/// Has a tool that is none of a calendar plan its effect. `Err`: the outcome, and the words for the model.
-async fn plan_other_effect(
-    deps: &Deps,
-    acting: &dyn EffectTool,
-    call: &ModelCall,
-    journal: &Journal,
-    limits: ToolLimits,
-) -> Result<EffectAction, Told> {
-    let plans = acting.plan_effect(&call.arguments, journal);
-    let planned = run_within(deps.system(), limits.within, plans).await;
-    let planned = planned.unwrap_or(Err(ToolFailure::TimedOut));
-    planned.map_err(|failure| (outcome_of(&failure), failure.to_string()))
 }
 
 /// The words for the model where a person of the business used the same time a moment before.

@@ -1,6 +1,6 @@
 //! Offers the model the agent's tools, and calls those that read.
 
-use super::called_tool::{Told, check_call, find_called_tool, note_call, outcome_of};
+use super::called_tool::{Told, await_answer, check_call, find_called_tool, note_call, outcome_of};
 use crate::hooks::turn_part::{AnsweredCall, TurnPart};
 use crate::steps::effects::DraftedJournal;
 use crate::steps::turn::LeasedTurn;
@@ -69,10 +69,9 @@ fn list_tools(tools: &[Tool]) -> Vec<OfferedTool> {
 /// Calls a tool that reads. Returns the outcome, and the words for the model.
 async fn read_tool(deps: &Deps, tool: &Tool, call: &ModelCall, limits: ToolLimits) -> Told {
     let calls = deps.llm().call_tool(tool, &call.arguments, limits);
-    let answer = run_within(deps.system(), limits.within, calls).await;
-    match answer.unwrap_or(Err(ToolFailure::TimedOut)) {
+    match await_answer(deps, limits, calls).await {
         Ok(answer) => (ToolOutcome::Answered, answer),
-        Err(failure) => (outcome_of(&failure), failure.to_string()),
+        Err(told) => told,
     }
 }
 

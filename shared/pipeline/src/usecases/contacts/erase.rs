@@ -97,8 +97,9 @@ async fn erase_threads(deps: &Deps, found: &[FoundContact], done: &mut EraseRepo
     for round in (0..rounds).rev() {
         for contact in found {
             for thread in contact.threads_of_round(round).iter().rev() {
-                if let ThreadErasure::WaitsUntil(until) = erase_thread(deps, contact, thread, done).await? {
-                    done.waits_until = done.waits_until.max(Some(until));
+                let waits_until = erase_thread(deps, contact, thread, done).await?;
+                done.waits_until = done.waits_until.max(waits_until);
+                if waits_until.is_some() {
                     break;
                 }
             }
@@ -149,39 +150,33 @@ pub struct EraseReport {
 }
 
 impl EraseReport {
-    pub(super) fn count_conversation(&mut self, part: &ErasedPart) {
+    fn count_conversation(&mut self, part: &ErasedPart) {
         self.messages += part.messages;
         self.conversations += usize::from(part.is_whole);
     }
 }
 
-/// The state of a thread's erasure.
-pub(super) enum ThreadErasure {
-    /// Nothing is left but the tombstone.
-    Done,
-    /// A message is being sent, or an effect is under way, until this time at the latest. Its outcome is awaited: so the echo of
-    /// the message is not taken for a new one, and what the effect changed does not appear when nothing tells of it any more.
-    WaitsUntil(Timestamp),
-}
-
 /// Erases the conversations that a thread has now. A conversation that begins meanwhile is left alone.
-pub(super) async fn erase_thread(
+///
+/// Returns the time until which a message is being sent, or an effect is under way, at the latest. Its outcome is awaited: so the echo
+/// of the message is not taken for a new one, and what the effect changed does not appear when nothing tells of it any more.
+async fn erase_thread(
     deps: &Deps,
     contact: &FoundContact,
     thread: &ThreadId,
     done: &mut EraseReport,
-) -> PortResult<ThreadErasure> {
+) -> PortResult<Option<Timestamp>> {
     let tenant = &contact.instance.tenant;
     let Some(latest) = close_thread(deps, thread).await? else {
         erase_journal(deps, tenant, thread).await?;
-        return Ok(ThreadErasure::Done);
+        return Ok(None);
     };
     let running = find_running_send(deps, &latest.id).await?;
     let journal = find_journal(deps.store(), tenant, thread).await?;
     let effect = journal.and_then(|journal| journal.record.running_entry().map(|entry| entry.until));
     let effect = effect.filter(|until| *until > deps.system().now());
     if let Some(until) = running.max(effect) {
-        return Ok(ThreadErasure::WaitsUntil(until));
+        return Ok(Some(until));
     }
     // No effect begins any more: the conversation is resolved.
     erase_journal(deps, tenant, thread).await?;
@@ -198,11 +193,10 @@ pub(super) async fn erase_thread(
             done.count_conversation(&erase_conversation(deps, &how, conversation).await?);
         }
     }
-    if latest.is_erased() {
-        return Ok(ThreadErasure::Done);
+    if !latest.is_erased() {
+        done.count_conversation(&erase_conversation(deps, &how, latest).await?);
     }
-    done.count_conversation(&erase_conversation(deps, &how, latest).await?);
-    Ok(ThreadErasure::Done)
+    Ok(None)
 }
 
 /// Begins the erasure of the thread's newest conversation and returns it; `None` if the thread has no conversation.

@@ -189,17 +189,24 @@ impl ExportPart {
             exported.journals = self.export_journals(deps, contact).await?;
         }
         if let ExportPlace::Events(first) = begin {
-            let stopped = self
-                .export_unapplied_events(deps, contact, *first, &mut exported)
-                .await?;
-            if stopped.is_some() {
-                return Ok((exported, stopped));
+            let events = list_unapplied_events(deps, contact).await?;
+            for (number, (job, is_dead)) in events.into_iter().enumerate().skip(*first) {
+                let event = read_event(deps, job, is_dead).await?;
+                if !self.take_bytes(count_bytes(&event)?) {
+                    return Ok((exported, Some(ExportPlace::Events(number))));
+                }
+                exported.events.push(event);
             }
         }
         if let Some(first) = begin.first_scheduled() {
-            let stopped = self.export_scheduled(deps, contact, first, &mut exported).await?;
-            if stopped.is_some() {
-                return Ok((exported, stopped));
+            let scheduled = list_scheduled(deps, contact).await?;
+            let scheduled = scheduled.into_iter().map(|found| found.record);
+            for (number, scheduled) in scheduled.enumerate().skip(first) {
+                let content = &scheduled.content;
+                if !self.take_record(deps, instance, &scheduled, content).await? {
+                    return Ok((exported, Some(ExportPlace::Scheduled(number))));
+                }
+                exported.scheduled.push(scheduled);
             }
         }
         let stopped = self
@@ -239,48 +246,6 @@ impl ExportPart {
             if let Some(last) = stopped {
                 return Ok(Some(ExportPlace::Message(found.id.clone(), last)));
             }
-        }
-        Ok(None)
-    }
-
-    /// Exports the events that are not applied, from number `first` on. Returns where it stopped because the part was full.
-    async fn export_unapplied_events(
-        &mut self,
-        deps: &Deps,
-        contact: &FoundContact,
-        first: usize,
-        exported: &mut ExportedInstance,
-    ) -> PortResult<Option<ExportPlace>> {
-        let events = list_unapplied_events(deps, contact).await?;
-        for (number, (job, is_dead)) in events.into_iter().enumerate().skip(first) {
-            let event = read_event(deps, job, is_dead).await?;
-            if !self.take_bytes(count_bytes(&event)?) {
-                return Ok(Some(ExportPlace::Events(number)));
-            }
-            exported.events.push(event);
-        }
-        Ok(None)
-    }
-
-    /// Exports the messages that are to be sent later, from number `first` on. Returns where it stopped because the part was full.
-    async fn export_scheduled(
-        &mut self,
-        deps: &Deps,
-        contact: &FoundContact,
-        first: usize,
-        exported: &mut ExportedInstance,
-    ) -> PortResult<Option<ExportPlace>> {
-        let scheduled = list_scheduled(deps, contact).await?;
-        let scheduled = scheduled.into_iter().map(|found| found.record);
-        for (number, scheduled) in scheduled.enumerate().skip(first) {
-            let content = &scheduled.content;
-            if !self
-                .take_record(deps, &contact.instance.id, &scheduled, content)
-                .await?
-            {
-                return Ok(Some(ExportPlace::Scheduled(number)));
-            }
-            exported.scheduled.push(scheduled);
         }
         Ok(None)
     }

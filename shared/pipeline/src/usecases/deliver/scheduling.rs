@@ -19,42 +19,35 @@ pub(super) async fn schedule_message(
     checked: CheckedDelivery,
     at: Timestamp,
 ) -> Result<AcceptedMessage, DeliverError> {
-    let CheckedDelivery {
-        bound,
-        to,
-        ready,
-        send,
-        claim,
-        invitation,
-    } = checked;
+    let (bound, send, claim) = (&checked.bound, checked.send, checked.claim.as_ref());
     let id = ScheduledId::parse(&format!("s_{}", generate_nonce(deps.system())))
         .map_err(|error| PortError::invalid("scheduled message", error))?;
     let scheduled = ScheduledMessage {
         id,
         tenant: bound.tenant.id.clone(),
         instance: bound.instance.id.clone(),
-        to,
-        content: ready.content,
-        options: ready.options,
+        to: checked.to,
+        content: checked.ready.content,
+        options: checked.ready.options,
         metadata: send.metadata,
         send_at: at,
         created_at: deps.system().now(),
         correlation: send.correlation,
         by: Some(caller.name.clone()),
         idempotency_key: send.key,
-        invitation,
+        invitation: checked.invitation,
         reminds_of: None,
         restored_from: None,
         state: ScheduledState::Pending,
     };
-    let beside = hold_claimed(claim.as_ref(), scheduled.id.as_message_id())?;
+    let beside = hold_claimed(claim, scheduled.id.as_message_id())?;
     match records::put_scheduled(deps.store(), &scheduled, &beside).await? {
         CommitOutcome::Committed => {
             tracing::info!(message_id = %scheduled.id, send_at = %at, "scheduled");
             Ok(accepted_from_scheduled(&scheduled, false))
         }
         CommitOutcome::Refused(_) => {
-            let repeated = return_repeated_send(deps, claim.as_ref()).await?;
+            let repeated = return_repeated_send(deps, claim).await?;
             repeated.ok_or(DeliverError::Busy)
         }
         CommitOutcome::Conflict => Err(DeliverError::Busy),

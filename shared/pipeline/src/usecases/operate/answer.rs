@@ -9,7 +9,7 @@ use recado_domain::audit::AuditAction;
 use recado_domain::config::AgentReturn;
 use recado_domain::content::Content;
 use recado_domain::conversation::{Conversation, ConversationError};
-use recado_domain::ids::{ConversationId, CorrelationId, IdempotencyKey, MessageId, Ordinal};
+use recado_domain::ids::{ConversationId, CorrelationId, IdempotencyKey, Ordinal};
 use recado_domain::message::{Message, NewOutgoing, PreparedContent};
 use recado_domain::options::SendOptions;
 use recado_domain::outbox::Author;
@@ -64,8 +64,12 @@ async fn try_to_commit_answer(
         if claim.is_none_or(|claim| !claim.is_request_of(&held)) {
             return Err(OperateError::KeyReused);
         }
-        let repeated = return_repeated_answer(deps, caller, id, &held.message, &answer.correlation);
-        return Box::pin(repeated).await.map(WriteAttempt::Done);
+        let correlation = &answer.correlation;
+        wake_up::enqueue_after_handover(deps, id, correlation).await?;
+        let conversation = find_conversation(deps, caller, id).await?;
+        wake_up::enqueue_return_timer(deps, &conversation, correlation).await?;
+        let message = Box::pin(find_message(deps, caller, &held.message)).await?;
+        return Ok(WriteAttempt::Done(message));
     }
     if conversation.is_finished() {
         return Err(ConversationError::Resolved.into());
@@ -116,20 +120,6 @@ async fn make_answer_claim(
         .collect();
     let scope = (&conversation.tenant, conversation.id.to_string());
     make_claim(deps, scope, key, &parts, None).await.map(Some)
-}
-
-/// Returns the message of the first request with a key. Its send job is enqueued again, because a crash may have prevented it.
-async fn return_repeated_answer(
-    deps: &Deps,
-    caller: &Caller,
-    id: &ConversationId,
-    message: &MessageId,
-    correlation: &CorrelationId,
-) -> Result<MessageView, OperateError> {
-    wake_up::enqueue_after_handover(deps, id, correlation).await?;
-    let conversation = find_conversation(deps, caller, id).await?;
-    wake_up::enqueue_return_timer(deps, &conversation, correlation).await?;
-    find_message(deps, caller, message).await
 }
 
 /// An answer that can be sent, with what the instance adds.
