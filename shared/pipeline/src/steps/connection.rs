@@ -165,13 +165,7 @@ async fn try_one_conversation(
     asked_at: Option<Timestamp>,
 ) -> PortResult<()> {
     let now = deps.system().now();
-    let seen = ConnectionUpdate {
-        connection: ConnectionStatus::Open,
-        at: now,
-        probe_at: Some(next_probe_time(now, trials)),
-        asked_at,
-        releases_waiting: false,
-    };
+    let seen = observe_waiting(ConnectionStatus::Open, now, (now, trials), asked_at);
     store_connection(deps, instance, before, seen).await?;
     let mut parked = deps.store().list_parked(instance, RELEASE_AT_ONCE).await?;
     parked.retain(|entry| entry.not_before.is_none_or(|not_before| not_before <= now));
@@ -228,13 +222,7 @@ pub(crate) async fn record_closed(
         // The tries of a refused instance open it each time.
         before.refusal().map_or(0, |run| run.trials)
     };
-    let seen = ConnectionUpdate {
-        connection,
-        at: now,
-        probe_at: Some(next_probe_time(now, probes)),
-        asked_at,
-        releases_waiting: false,
-    };
+    let seen = observe_waiting(connection, now, (now, probes), asked_at);
     let changed = store_connection(deps, instance, &before, seen).await?;
     if connection == ConnectionStatus::NeedsCredentials {
         // Logged at every probe, not only at the first: an alarm must last as long as its cause.
@@ -258,13 +246,12 @@ pub(crate) async fn record_unreachable(
     if before.connection != ConnectionStatus::Open || is_confirmed {
         return Ok(());
     }
-    let seen = ConnectionUpdate {
-        connection: ConnectionStatus::Unreachable,
-        at: since,
-        probe_at: Some(next_probe_time(deps.system().now(), 0)),
-        asked_at: None,
-        releases_waiting: false,
-    };
+    let seen = observe_waiting(
+        ConnectionStatus::Unreachable,
+        since,
+        (deps.system().now(), 0),
+        None,
+    );
     if store_connection(deps, instance, &before, seen).await? {
         tracing::warn!(instance_id = %instance, "the provider does not answer: messages wait");
     }
@@ -286,19 +273,30 @@ async fn record_unclear(deps: &Deps, instance: &InstanceId) -> PortResult<()> {
     let before = deps.store().read_instance_state(instance).await?;
     if before.connection != ConnectionStatus::Open {
         let now = deps.system().now();
-        let seen = ConnectionUpdate {
-            connection: before.connection,
-            at: now,
-            probe_at: Some(next_probe_time(now, before.probes)),
-            asked_at: None,
-            releases_waiting: false,
-        };
+        let seen = observe_waiting(before.connection, now, (now, before.probes), None);
         store_connection(deps, instance, &before, seen).await?;
     }
     Ok(())
 }
 
 /// Returns the time of the next probe: after 30 s, 1, 2, 4, 8 and then always 10 minutes.
+/// Describes an observation after which the parked conversations wait on. The instance is probed again, the later the more `probes` it
+/// had.
+fn observe_waiting(
+    connection: ConnectionStatus,
+    at: Timestamp,
+    (now, probes): (Timestamp, u32),
+    asked_at: Option<Timestamp>,
+) -> ConnectionUpdate {
+    ConnectionUpdate {
+        connection,
+        at,
+        probe_at: Some(next_probe_time(now, probes)),
+        asked_at,
+        releases_waiting: false,
+    }
+}
+
 fn next_probe_time(now: Timestamp, probes: u32) -> Timestamp {
     let wait = PROBE_FIRST
         .saturating_mul(1 << probes.min(5))

@@ -32,7 +32,7 @@ pub(crate) async fn fetch_files_within(
     messages: Vec<Message>,
     within: SignedDuration,
 ) -> Vec<Message> {
-    let fetch = |message| fetch_message_file(deps, bound, message);
+    let fetch = |message| fetch_begun_file(deps, bound, message, MessageFile::begin_next_fetch);
     work_within(deps, messages, within, fetch).await
 }
 
@@ -88,16 +88,6 @@ pub(crate) async fn delete_files_of(deps: &Deps, messages: &[Message]) -> PortRe
         .collect();
     try_join_all(deletions).await?;
     try_join_all(others).await.map(|_| ())
-}
-
-/// Fetches the file of a message, stores its bytes, and records the result. The attempt is counted before the provider is
-/// asked. Returns the changed message; `None` if nothing was to be fetched, or the message is gone.
-pub(crate) async fn fetch_message_file(
-    deps: &Deps,
-    bound: &InstanceConfig,
-    message: Message,
-) -> PortResult<Option<Message>> {
-    fetch_begun_file(deps, bound, message, MessageFile::begin_next_fetch).await
 }
 
 /// The same, where `begin` notes the attempt at a time, with the end of its lease.

@@ -9,7 +9,7 @@ use jiff::tz::TimeZone;
 use recado_domain::access::Caller;
 use recado_domain::calendar::TimeSpan;
 use recado_domain::conversation::Conversation;
-use recado_domain::effects::{Booking, Journal, ToolName};
+use recado_domain::effects::{Booking, ToolName};
 use recado_domain::ids::{CalendarId, InstanceId, TenantId, ThreadId};
 use recado_domain::millis::from_unix_millis;
 use recado_domain::tools::CalendarFunction;
@@ -75,7 +75,8 @@ pub async fn list_appointments(
     let mut calendars = KnownCalendars::default();
     let mut found = Vec::new();
     for journal in &journals {
-        for booking in list_coming_bookings(journal, deps.system().now()) {
+        let now = deps.system().now();
+        for booking in journal.bookings.iter().filter(|booking| !booking.is_over_at(now)) {
             let function = calendars.find_function(deps, &tenant, &booking.tool).await?;
             let time = find_booked_time(booking, function.as_ref());
             let place = AppointmentPlace {
@@ -107,13 +108,6 @@ pub async fn list_appointments(
         });
     }
     Ok(Page { items, next_cursor })
-}
-
-fn list_coming_bookings(journal: &Journal, now: Timestamp) -> impl Iterator<Item = &Booking> {
-    journal
-        .bookings
-        .iter()
-        .filter(move |booking| !booking.is_over_at(now))
 }
 
 /// Returns the time of the appointment itself, as far as the calendar's rules are known.

@@ -194,16 +194,14 @@ async fn check_tool_servers(
     let tools = configured.tools.iter();
     let asked: Vec<_> = tools
         .filter(|tool| tool.mcp.is_some() && used.contains(&tool.id))
-        .map(|tool| check_tool_server(deps, tool))
+        .map(|tool| async move {
+            ServerCheck {
+                tool: tool.id.clone(),
+                answer: list_tools_of_server(deps, tool).await,
+            }
+        })
         .collect();
     stream::iter(asked).buffered(ASKED_AT_ONCE).collect().await
-}
-
-async fn check_tool_server(deps: &Deps, tool: &Tool) -> ServerCheck {
-    ServerCheck {
-        tool: tool.id.clone(),
-        answer: list_tools_of_server(deps, tool).await,
-    }
 }
 
 async fn list_tools_of_server(deps: &Deps, tool: &Tool) -> ServerAnswer {

@@ -63,7 +63,12 @@ pub(super) async fn look_at_installation(
     let told = (add_duration(now, -UNACKNOWLEDGED_TOLD_FOR), now);
     let (queued, own, waits, unacknowledged, endpoints, intake) = join!(
         count_queued(depths),
-        read_unless_known(store, known_state.reading, now),
+        async {
+            match known_state.reading {
+                Some(_) => None,
+                None => known("the installation", read_installation(store, now).await),
+            }
+        },
         list_waits(store, patience, now),
         store.count_unacknowledged(told, UNACKNOWLEDGED_MAX),
         list_failing_endpoints(store, now),
@@ -115,13 +120,13 @@ fn compare_backlog(
     let countable = reading.filter(|reading| !reading.at_least);
     let backlog = countable.map(|reading| BacklogSample {
         at: reading.at,
-        waiting: count_items(reading.waiting_since.len()),
+        waiting: reading.waiting_since.len() as u64,
     });
     let progress = before.backlog.zip(countable).map(|(before, reading)| {
         let times = reading.waiting_since.iter();
         BacklogLook {
             before,
-            rest: count_items(times.filter(|since| **since <= before.at).count()),
+            rest: times.filter(|since| **since <= before.at).count() as u64,
         }
     });
     (backlog, progress)
@@ -211,22 +216,6 @@ fn known<T>(what: &'static str, read: PortResult<T>) -> Option<T> {
         tracing::warn!(what, error = %format_error_chain(error), "alerts: this could not be looked at");
     })
     .ok()
-}
-
-/// Reads the state of the installation, unless it is known; `None`, and a warning, if it could not be read.
-async fn read_unless_known(
-    store: &dyn InstallationStore,
-    reading: Option<&InstallationReading>,
-    now: Timestamp,
-) -> Option<InstallationReading> {
-    match reading {
-        Some(_) => None,
-        None => known("the installation", read_installation(store, now).await),
-    }
-}
-
-fn count_items(count: usize) -> u64 {
-    u64::try_from(count).unwrap_or(u64::MAX)
 }
 
 async fn count_queued(depths: &dyn QueueDepths) -> PortResult<u64> {

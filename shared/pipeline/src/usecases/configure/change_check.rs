@@ -174,18 +174,16 @@ async fn check_provider(deps: &Deps, bound: InstanceConfig) -> Option<String> {
         CredentialState::Simulated => None,
         CredentialState::Missing(why) => Some(format!("{why}: its messages wait")),
         CredentialState::Unclear => Some("its credential could not be read".to_owned()),
-        CredentialState::Present => describe_answer(ask_provider(deps, &bound).await),
+        CredentialState::Present => {
+            let answer = await_provider(deps, deps.providers().query_connection(&bound)).await;
+            describe_answer(answer.unwrap_or(ConnectionAnswer::Unclear))
+        }
     }?;
     let at = match &bound.instance.base_url {
         Some(url) => format!(" ({url})"),
         None => String::new(),
     };
     Some(format!("instance `{}`{at}: {problem}", bound.instance.id))
-}
-
-async fn ask_provider(deps: &Deps, bound: &InstanceConfig) -> ConnectionAnswer {
-    let answer = await_provider(deps, deps.providers().query_connection(bound)).await;
-    answer.unwrap_or(ConnectionAnswer::Unclear)
 }
 
 /// Describes an answer with which the instance would not work. A number that is not paired yet is no mistake of the

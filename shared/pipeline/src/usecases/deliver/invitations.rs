@@ -172,8 +172,13 @@ async fn try_to_begin(
     };
     let of_request = usize::from(has_key);
     if claim < of_request {
-        let repeated = repeat_request(deps, caller, ready, known).await?;
-        return Ok(WriteAttempt::Done(repeated));
+        if known.record.request_hash != ready.invitation.request_hash {
+            return Err(DeliverError::KeyReused.into());
+        }
+        return Ok(WriteAttempt::Done(AcceptedInvitation {
+            invitation: resume(deps, caller, ready, known).await?,
+            repeated: true,
+        }));
     }
     // A crash may have left it without its message.
     let known = resume(deps, caller, ready, known).await?;
@@ -190,23 +195,6 @@ async fn try_to_begin(
     // An equal request may have noted it at the same time: then this one is its repeat.
     let noted = note_duplicate(deps, ready, &claims[..of_request], known.id).await?;
     Ok(noted.map_or(WriteAttempt::Lost(claims), WriteAttempt::Done))
-}
-
-/// Answers a request whose idempotency key came before.
-async fn repeat_request(
-    deps: &Deps,
-    caller: &Caller,
-    ready: &ReadyInvitation,
-    known: Versioned<Invitation>,
-) -> Result<AcceptedInvitation, InvitationError> {
-    if known.record.request_hash != ready.invitation.request_hash {
-        return Err(DeliverError::KeyReused.into());
-    }
-    let invitation = resume(deps, caller, ready, known).await?;
-    Ok(AcceptedInvitation {
-        invitation,
-        repeated: true,
-    })
 }
 
 /// Returns whether an invitation ended and was certainly not sent, so that another may go in its place. One that may have been sent keeps

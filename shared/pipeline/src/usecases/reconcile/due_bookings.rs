@@ -7,7 +7,7 @@ use crate::steps::effects::{
 use crate::steps::linked_threads::find_latest_conversation;
 use jiff::{SignedDuration, Timestamp};
 use recado_domain::calendar::{TimeSpan, name_reminder};
-use recado_domain::effects::{Booking, EffectId, Journal, JournalChange, RemindedAppointment};
+use recado_domain::effects::{Booking, Journal, JournalChange, RemindedAppointment};
 use recado_domain::metadata::Metadata;
 use recado_domain::millis::add_duration;
 use recado_domain::options::SendOptions;
@@ -70,7 +70,10 @@ async fn look_at_due_booking(deps: &Deps, journal: &Journal, booking: &Booking) 
         Ok(EventLook::Present { time, .. }) => {
             follow_event_in_calendar(deps, journal, booking, (&*function, time)).await?;
             if !show_confirmation(deps, journal, booking, &function).await? {
-                return ask_again_soon(deps, journal, event).await;
+                let later = |journal: &mut Journal, now: Timestamp| {
+                    journal.put_booking_look_off(event, add_duration(now, ASK_AGAIN));
+                };
+                return change_plainly(deps, journal, later).await;
             }
             remind_of_booking(deps, journal, booking, (&*function, time)).await
         }
@@ -111,13 +114,6 @@ async fn show_confirmation(
         }
         Some(Err(_)) | None => Ok(false),
     }
-}
-
-async fn ask_again_soon(deps: &Deps, journal: &Journal, event: &EffectId) -> PortResult<()> {
-    let later = |journal: &mut Journal, now: Timestamp| {
-        journal.put_booking_look_off(event, add_duration(now, ASK_AGAIN));
-    };
-    change_plainly(deps, journal, later).await
 }
 
 /// Follows an event that people moved, takes cells that another event gave up since, and tells people of a clash.

@@ -198,19 +198,16 @@ impl Poster<'_> {
             // The endpoint may have been removed and made again since its state was read.
             retried.retain(|failed| failed.record.generation == state.generation());
         }
-        if (chosen.is_empty() && retried.is_empty()) || !self.is_current(state).await? {
+        if chosen.is_empty() && retried.is_empty() {
+            return Ok((Vec::new(), false));
+        }
+        let found = find_endpoint_state(self.deps.store(), self.tenant, &self.endpoint.id).await?;
+        if found.is_none_or(|found| found.record.generation() != state.generation()) {
             return Ok((Vec::new(), false));
         }
         let new = self.post_chosen(state, page, &chosen);
         let (results, again) = join(new, self.post_again(state, retried)).await;
         Ok((results, again?))
-    }
-
-    /// Returns whether the state is still that of the endpoint. One that was removed and made again since the state was read has another
-    /// URL, and who is behind it knows another secret.
-    async fn is_current(&self, state: &EndpointState) -> PortResult<bool> {
-        let found = find_endpoint_state(self.deps.store(), self.tenant, &self.endpoint.id).await?;
-        Ok(found.is_some_and(|found| found.record.generation() == state.generation()))
     }
 
     async fn post_signed(&self, state: &EndpointState, event: &PublishedEvent) -> Result<(), PostError> {

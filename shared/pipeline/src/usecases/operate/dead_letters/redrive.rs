@@ -144,7 +144,14 @@ async fn redrive_in_order(
             done.failed += 1;
             continue;
         }
-        match redrive_listed_letter(deps, caller, &id).await {
+        let redrives = async {
+            let Some(dead_letter) = find_dead_letter(deps.store(), &id).await? else {
+                return Ok(None);
+            };
+            let revived = redrive_if_dead(deps, caller, &dead_letter).await?;
+            PortResult::Ok(Some((dead_letter, revived)))
+        };
+        match redrives.await {
             Ok(Some((dead_letter, revived))) => {
                 done.redriven += usize::from(revived);
                 done.no_longer_dead += usize::from(!revived);
@@ -158,18 +165,6 @@ async fn redrive_in_order(
         }
     }
     (done, gone)
-}
-
-async fn redrive_listed_letter(
-    deps: &Deps,
-    caller: &Caller,
-    id: &str,
-) -> PortResult<Option<(DeadLetter, bool)>> {
-    let Some(dead_letter) = find_dead_letter(deps.store(), id).await? else {
-        return Ok(None);
-    };
-    let revived = redrive_if_dead(deps, caller, &dead_letter).await?;
-    Ok(Some((dead_letter, revived)))
 }
 
 /// Redrives a dead letter if its record is still dead with the same failure. The queue message is enqueued first. It

@@ -325,7 +325,8 @@ async fn add_failures(
     let failures: Vec<(InvitationId, Option<String>)> = stream::iter(read)
         .map(|found| async move {
             let id = found.record.id.clone();
-            PortResult::Ok((id, read_failure(deps, caller, found.record).await?))
+            let view = view_listed_invitation(deps, caller, found.record).await?;
+            PortResult::Ok((id, view.and_then(|view| view.explain_failure())))
         })
         .buffer_unordered(READS_AT_ONCE)
         .try_collect()
@@ -336,10 +337,4 @@ async fn add_failures(
         one.failure = told.flatten();
     }
     Ok(listed)
-}
-
-/// Returns why an invitation failed; `None` if nobody knows.
-async fn read_failure(deps: &Deps, caller: &Caller, invitation: Invitation) -> PortResult<Option<String>> {
-    let view = view_listed_invitation(deps, caller, invitation).await?;
-    Ok(view.and_then(|view| view.explain_failure()))
 }
