@@ -96,6 +96,23 @@ impl AuditAction {
     pub fn parse(text: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|action| action.as_str() == text)
     }
+
+    /// Makes the action on an object, without a change.
+    pub fn on_object(
+        self,
+        tenant: Option<&TenantId>,
+        kind: &'static str,
+        object: impl Into<String>,
+    ) -> AuditedAction {
+        AuditedAction {
+            action: self,
+            tenant: tenant.cloned(),
+            kind,
+            object: object.into(),
+            before: None,
+            after: None,
+        }
+    }
 }
 
 /// An action with its object and the change in short.
@@ -116,23 +133,6 @@ pub struct AuditedAction {
 }
 
 impl AuditedAction {
-    /// Makes the action on an object, without a change.
-    pub fn on_object(
-        action: AuditAction,
-        tenant: Option<&TenantId>,
-        kind: &'static str,
-        object: impl Into<String>,
-    ) -> Self {
-        Self {
-            action,
-            tenant: tenant.cloned(),
-            kind,
-            object: object.into(),
-            before: None,
-            after: None,
-        }
-    }
-
     /// Adds the change.
     #[must_use]
     pub fn with_change(mut self, before: impl Into<String>, after: impl Into<String>) -> Self {
@@ -238,13 +238,9 @@ mod tests {
             scope: Scope::Tenant(tenant.clone()),
             request: Some(CorrelationId::parse("request-1").unwrap()),
         };
-        let done = AuditedAction::on_object(
-            AuditAction::ContactErased,
-            Some(&tenant),
-            "contact",
-            "é".repeat(500),
-        )
-        .with_change("a", "b".repeat(500));
+        let done = AuditAction::ContactErased
+            .on_object(Some(&tenant), "contact", "é".repeat(500))
+            .with_change("a", "b".repeat(500));
         let id = Nonce::parse("n").unwrap();
         let entry = AuditEntry::of_caller(id, Timestamp::UNIX_EPOCH, &caller, done);
         assert_eq!(entry.actor, caller.name);
@@ -258,7 +254,8 @@ mod tests {
     #[test]
     fn a_change_of_the_configuration_is_kept_whole() {
         let prompt = "é".repeat(16_000);
-        let done = AuditedAction::on_object(AuditAction::ConfigurationChanged, None, "agent", "ana")
+        let done = AuditAction::ConfigurationChanged
+            .on_object(None, "agent", "ana")
             .with_change(prompt.clone(), "b".repeat(CONFIGURATION_MAX + 1));
         let id = Nonce::parse("n").unwrap();
         let entry = AuditEntry::of_caller(id, Timestamp::UNIX_EPOCH, &Caller::installation(), done);

@@ -11,7 +11,7 @@ use crate::stored_guest::make_occasion;
 use jiff::Timestamp;
 use recado_domain::access::{Caller, ConsoleSession, Token, TokenRole};
 use recado_domain::alert::{Alert, AlertSubject, AlertWatch, Notification};
-use recado_domain::audit::{AuditAction, AuditEntry, AuditedAction};
+use recado_domain::audit::{AuditAction, AuditEntry};
 use recado_domain::config::{AlertConfig, AppliedFile, Calendar};
 use recado_domain::ids::{
     AgentId, BatchId, ConversationId, InvitationTemplateName, OccasionId, TenantId, TokenName,
@@ -213,8 +213,7 @@ impl SampledPerson {
 
     fn make_audit_entry(&self) -> Dated<AuditEntry> {
         let agent = self.fixture.bound.agent.id.as_str();
-        let action = AuditAction::ConfigurationChanged;
-        let done = AuditedAction::on_object(action, Some(self.tenant()), "agent", agent);
+        let done = AuditAction::ConfigurationChanged.on_object(Some(self.tenant()), "agent", agent);
         let done = done.with_change("{}", json!({"system_prompt": self.own}).to_string());
         let entry = AuditEntry::of_caller(nonce(), self.now, &Caller::installation(), done);
         Dated::new(entry, far_ahead())

@@ -2,7 +2,7 @@
 
 use crate::steps::audit::audit_action;
 use recado_domain::access::Caller;
-use recado_domain::audit::{AuditAction, AuditedAction};
+use recado_domain::audit::AuditAction;
 use recado_domain::counting::count_things;
 use recado_domain::ids::{AgentId, TenantId};
 use recado_domain::knowledge::{AgentKnowledge, FoundBlocks, SearchWay, SnapshotName, VectorGap};
@@ -102,8 +102,7 @@ pub(crate) async fn remove_agent_knowledge(
     let Some(known) = known.map(|known| known.record) else {
         return Ok(());
     };
-    let action = AuditAction::KnowledgeChanged;
-    let done = AuditedAction::on_object(action, Some(tenant), "agent", agent.as_str());
+    let done = AuditAction::KnowledgeChanged.on_object(Some(tenant), "agent", agent.as_str());
     let told = count_things(known.sources as u64, "source");
     audit_action(
         deps,

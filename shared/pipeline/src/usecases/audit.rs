@@ -2,7 +2,7 @@
 
 use crate::steps::audit::audit_action;
 use recado_domain::access::Caller;
-use recado_domain::audit::{AuditAction, AuditEntry, AuditedAction};
+use recado_domain::audit::{AuditAction, AuditEntry};
 use recado_domain::config::Instance;
 use recado_ports::Deps;
 use recado_ports::ports::{Page, PageRequest, PortResult};
@@ -32,19 +32,13 @@ pub async fn note_secrets_read(deps: &Deps, caller: &Caller) -> PortResult<()> {
         Some(tenant) => ("tenant", tenant.as_str()),
         None => ("installation", "all"),
     };
-    let read = AuditedAction::on_object(
-        AuditAction::WebhookSecretsRead,
-        caller.scope.tenant(),
-        kind,
-        object,
-    );
+    let read = AuditAction::WebhookSecretsRead.on_object(caller.scope.tenant(), kind, object);
     audit_action(deps, caller, read).await
 }
 
 /// Notes that `caller` reads the webhook secret of one instance.
 pub async fn note_secret_read(deps: &Deps, caller: &Caller, instance: &Instance) -> PortResult<()> {
-    let action = AuditAction::WebhookSecretsRead;
     let id = instance.id.as_str();
-    let read = AuditedAction::on_object(action, Some(&instance.tenant), "instance", id);
+    let read = AuditAction::WebhookSecretsRead.on_object(Some(&instance.tenant), "instance", id);
     audit_action(deps, caller, read).await
 }

@@ -14,7 +14,7 @@ pub use crate::steps::history_reader::{CatchUpReport, MissedMessages};
 use jiff::SignedDuration;
 use jiff::Timestamp;
 use recado_domain::access::Caller;
-use recado_domain::audit::{AuditAction, AuditedAction};
+use recado_domain::audit::AuditAction;
 use recado_domain::ids::{CorrelationId, InstanceId};
 use recado_ports::Deps;
 use recado_ports::ports::{ConversationFilter, HistoryError, PageRequest, PortResult};
@@ -69,12 +69,7 @@ async fn run_catch_up(
         _ => {}
     }
     if purpose == HistoryUse::Process {
-        let asked = AuditedAction::on_object(
-            AuditAction::CaughtUp,
-            Some(&bound.tenant.id),
-            "instance",
-            id.as_str(),
-        );
+        let asked = AuditAction::CaughtUp.on_object(Some(&bound.tenant.id), "instance", id.as_str());
         audit_action(deps, caller, asked).await?;
     }
     let state = deps.store().read_instance_state(id).await?;

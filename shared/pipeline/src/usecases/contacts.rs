@@ -16,7 +16,7 @@ pub use export::{
 use lookup::find_on_instances;
 pub use lookup::{ContactQuery, FoundContact, FoundConversation};
 use recado_domain::access::Caller;
-use recado_domain::audit::{AuditAction, AuditedAction};
+use recado_domain::audit::AuditAction;
 use recado_domain::counting::count_things;
 use recado_domain::recipient::RecipientError;
 use recado_ports::Deps;
@@ -48,7 +48,7 @@ async fn audit_contacts(
         let addresses = query.collect_addresses(contacts);
         let keys = derive_recipient_keys(deps, &query.tenant, &addresses).await?;
         let actions = keys.iter().map(|key| {
-            let done = AuditedAction::on_object(action, Some(&query.tenant), "contact", key.as_str());
+            let done = action.on_object(Some(&query.tenant), "contact", key.as_str());
             done.with_result("the tenant has no instance")
         });
         return audit_actions(deps, caller, actions).await;
@@ -62,7 +62,7 @@ async fn audit_contacts(
         .filter(|_| contacts.iter().all(|contact| contact.conversations.is_empty()));
     let actions = known.chain(nowhere).map(|contact| {
         let thread = contact.threads.first().map_or("", |thread| thread.as_str());
-        let done = AuditedAction::on_object(action, Some(&contact.instance.tenant), "contact", thread);
+        let done = action.on_object(Some(&contact.instance.tenant), "contact", thread);
         let conversations = count_things(contact.conversations.len() as u64, "conversation");
         done.with_result(format!("{conversations} on {}", contact.instance.id))
     });

@@ -8,7 +8,7 @@ use crate::steps::invited_tenant::choose_tenant;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use recado_domain::access::Caller;
-use recado_domain::audit::{AuditAction, AuditedAction};
+use recado_domain::audit::AuditAction;
 use recado_domain::config::Tenant;
 use recado_domain::counting::count_things;
 use recado_domain::email::{AddressError, EmailAddress};
@@ -189,12 +189,7 @@ pub async fn add_guests(
     let occasion = occasion_records::find_occasion(deps.store(), &tenant.id, occasion).await?;
     let occasion = occasion.ok_or(OccasionRequestError::NotFound("occasion"))?;
     let guests = count_things(rows.len() as u64, "guest");
-    let done = AuditedAction::on_object(
-        AuditAction::ConfigurationChanged,
-        Some(&tenant.id),
-        "guests",
-        occasion.id.as_str(),
-    );
+    let done = AuditAction::ConfigurationChanged.on_object(Some(&tenant.id), "guests", occasion.id.as_str());
     audit_action(deps, caller, done.with_result(guests)).await?;
     let mut result = AddedGuests::default();
     for (line, row) in rows {
@@ -219,9 +214,8 @@ pub async fn delete_guest(
 ) -> Result<(), OccasionRequestError> {
     let tenant = choose_tenant(deps, caller, named).await?;
     let found = find_stored_guest(deps, &tenant.id, (occasion, guest)).await?;
-    let action = AuditAction::ConfigurationChanged;
     // Not the guest's id: clients choose it, and it may tell of the person.
-    let done = AuditedAction::on_object(action, Some(&tenant.id), "guests", occasion.as_str());
+    let done = AuditAction::ConfigurationChanged.on_object(Some(&tenant.id), "guests", occasion.as_str());
     audit_action(deps, caller, done.with_result("1 guest deleted")).await?;
     forget_recipients(deps, &tenant.id, std::slice::from_ref(&found)).await?;
     guests::delete_guest(deps, &found).await?;

@@ -286,13 +286,9 @@ fn conversation_action(action: AuditAction, before: &Conversation, after: &str) 
         (ConversationStatus::Active, ConversationMode::Ai) => "ai",
         (ConversationStatus::Active, ConversationMode::Manual) => "manual",
     };
-    AuditedAction::on_object(
-        action,
-        Some(&before.tenant),
-        "conversation",
-        before.id.to_string(),
-    )
-    .with_change(known, after)
+    action
+        .on_object(Some(&before.tenant), "conversation", before.id.to_string())
+        .with_change(known, after)
 }
 
 /// Lists the provider's notices about the account of the instance's number, the newest first. The list is empty if the

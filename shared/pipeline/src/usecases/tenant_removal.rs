@@ -8,7 +8,7 @@ use crate::steps::audit::audit_action;
 use crate::steps::owed_replies::{count_owed, describe_owed};
 use jiff::{SignedDuration, Timestamp};
 use recado_domain::access::{Caller, Scope};
-use recado_domain::audit::{AuditAction, AuditedAction};
+use recado_domain::audit::AuditAction;
 use recado_domain::config::{ConfigDocument, ConfigRemoval, Tenant};
 use recado_domain::counting::count_things;
 use recado_domain::ids::{InstanceId, TenantId};
@@ -148,12 +148,7 @@ async fn begin_removal(
     let now = deps.system().now();
     let instances = count_things(document.instances.len() as u64, "instance");
     let agents = count_things(document.agents.len() as u64, "agent");
-    let begun = AuditedAction::on_object(
-        AuditAction::TenantRemoved,
-        Some(&tenant.id),
-        "tenant",
-        tenant.id.as_str(),
-    );
+    let begun = AuditAction::TenantRemoved.on_object(Some(&tenant.id), "tenant", tenant.id.as_str());
     let contents = format!("{instances}, {agents}");
     audit_action(deps, caller, begun.with_result(contents)).await?;
     let change = ConfigDocument {

@@ -5,7 +5,7 @@ use crate::steps::identity::load_identity_key;
 use crate::steps::invited_tenant::find_tenant;
 use jiff::Timestamp;
 use recado_domain::access::{Caller, ConsoleSession, Scope, Token, TokenRole};
-use recado_domain::audit::{AuditAction, AuditedAction};
+use recado_domain::audit::AuditAction;
 use recado_domain::ids::{TenantId, TokenName};
 use recado_domain::secret::Secret;
 use recado_ports::Deps;
@@ -90,12 +90,7 @@ pub async fn create_token(deps: &Deps, caller: &Caller, new: NewToken) -> Result
         created_by: caller.name.clone(),
         expires_at: new.expires_at,
     };
-    let made = AuditedAction::on_object(
-        AuditAction::TokenCreated,
-        token.tenant.as_ref(),
-        "token",
-        token.name.as_str(),
-    );
+    let made = AuditAction::TokenCreated.on_object(token.tenant.as_ref(), "token", token.name.as_str());
     let expiry = token
         .expires_at
         .map_or_else(|| "never expires".to_owned(), |at| format!("expires {at}"));
@@ -165,7 +160,7 @@ pub async fn revoke_token(
         return Err(TokenError::NotFound("token"));
     }
     let tenant = caller.scope.tenant().or(tenant);
-    let revoked = AuditedAction::on_object(AuditAction::TokenRevoked, tenant, "token", name.as_str());
+    let revoked = AuditAction::TokenRevoked.on_object(tenant, "token", name.as_str());
     audit_action(deps, caller, revoked).await?;
     if !tokens::delete_token(deps.store(), tenant, name).await? {
         return Err(TokenError::NotFound("token"));

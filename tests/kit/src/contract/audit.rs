@@ -4,7 +4,7 @@ use super::patience::{INDEX, eventually};
 use crate::builders::{at, far_ahead, fresh, long_ago};
 use crate::ports::succeed;
 use recado_domain::access::{Caller, Scope, TokenRole};
-use recado_domain::audit::{AuditAction, AuditEntry, AuditedAction, NOT_KEPT};
+use recado_domain::audit::{AuditAction, AuditEntry, NOT_KEPT};
 use recado_domain::ids::{CorrelationId, Nonce, TenantId, TokenName};
 use recado_ports::ports::{PageRequest, Store};
 use recado_ports::records::audit::{AuditFilter, append_audit, list_audit};
@@ -23,7 +23,7 @@ fn entry(tenant: Option<&TenantId>, actor: &str, action: AuditAction, second: i6
         scope: Scope::from_tenant(tenant.cloned()),
         request: Some(CorrelationId::parse(&fresh("request")).unwrap()),
     };
-    let done = AuditedAction::on_object(action, tenant, "conversation", fresh("c"));
+    let done = action.on_object(tenant, "conversation", fresh("c"));
     let id = Nonce::parse(&fresh("entry")).unwrap();
     AuditEntry::of_caller(id, at(second), &caller, done.with_change("ai", "manual"))
 }

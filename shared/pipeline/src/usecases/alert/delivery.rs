@@ -5,7 +5,7 @@ use crate::steps::audit::{audit_action, audit_actions};
 use futures::stream::{self, StreamExt};
 use recado_domain::access::Caller;
 use recado_domain::alert::{Alert, Notification, NotificationState};
-use recado_domain::audit::{AuditAction, AuditedAction};
+use recado_domain::audit::AuditAction;
 use recado_domain::config::{AlertConfig, AlertDestination};
 use recado_ports::Deps;
 use recado_ports::ports::{NotificationChannels, PortError, PortResult, System, WriteOutcome};
@@ -186,12 +186,7 @@ pub async fn add_test_notifications(
     }
     let audited = |test: &Notification| {
         let tenant = test.tenant.as_ref();
-        AuditedAction::on_object(
-            AuditAction::AlertsTested,
-            tenant,
-            "destination",
-            &test.destination,
-        )
+        AuditAction::AlertsTested.on_object(tenant, "destination", &test.destination)
     };
     audit_actions(deps, caller, tests.iter().map(audited)).await?;
     match commit_alerts(store, &[], &[], &tests).await? {
@@ -210,9 +205,8 @@ pub async fn redrive_notification(
     let dead = list_notifications(store, scope.tenant(), NotificationState::Dead, DEAD_MAX).await?;
     let found = dead.into_iter().find(|found| found.record.id == id);
     let mut notification = found.ok_or(NotificationError::NotFound)?;
-    let action = AuditAction::NotificationRedriven;
     let tenant = notification.record.tenant.as_ref();
-    let audited = AuditedAction::on_object(action, tenant, "notification", id);
+    let audited = AuditAction::NotificationRedriven.on_object(tenant, "notification", id);
     audit_action(deps, caller, audited).await?;
     notification.record.redrive(system.now());
     if save_record(store, &mut notification).await? != SaveOutcome::Saved {

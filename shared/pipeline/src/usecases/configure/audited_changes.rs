@@ -40,8 +40,9 @@ fn compare_prices(before: Option<&PriceList>, after: Option<&PriceList>) -> Opti
     let new: Vec<_> = after.iter().filter(|price| !before.contains(price)).collect();
     let write = |prices| serde_json::to_string(prices).unwrap_or_default();
     (!gone.is_empty() || !new.is_empty()).then(|| {
-        let changed = AuditAction::ConfigurationChanged;
-        AuditedAction::on_object(changed, None, "prices", "prices").with_change(write(&gone), write(&new))
+        AuditAction::ConfigurationChanged
+            .on_object(None, "prices", "prices")
+            .with_change(write(&gone), write(&new))
     })
 }
 
@@ -51,7 +52,7 @@ fn compare_alerts(before: Option<&AlertConfig>, after: Option<&AlertConfig>) -> 
     let fields = differing_fields(before.unwrap_or(&default), after.unwrap_or(&default));
     (!fields.is_empty()).then(|| {
         let changed = AuditAction::ConfigurationChanged;
-        let audited = AuditedAction::on_object(changed, None, "alerts", "alerts");
+        let audited = changed.on_object(None, "alerts", "alerts");
         audited.with_result(fields.join(", "))
     })
 }
@@ -62,8 +63,13 @@ fn compare_entries<T: ConfigEntry>(
     changes: &mut Vec<AuditedAction>,
 ) {
     let audited = |entry: &T| {
+<<<<<<< HEAD
         let (action, tenant) = (AuditAction::ConfigurationChanged, Some(entry.owner()));
         AuditedAction::on_object(action, tenant, T::KIND, entry.entry_id())
+=======
+        let (action, owner) = (AuditAction::ConfigurationChanged, Some(entry.owner()));
+        action.on_object(owner, T::KIND, entry.entry_id())
+>>>>>>> 3ccc6dd0 (Make an audited action of the action itself)
     };
     let old = T::list_of(before).iter();
     let old: BTreeMap<&str, &T> = old.map(|entry| (entry.entry_id(), entry)).collect();

@@ -13,8 +13,13 @@ use crate::steps::audit::{audit_action, audit_actions};
 use crate::steps::knowledge_reading::remove_agent_knowledge;
 use jiff::{SignedDuration, Timestamp};
 use recado_domain::access::Caller;
+<<<<<<< HEAD
 use recado_domain::audit::{AuditAction, AuditedAction};
 use recado_domain::config::{ConfigDocument, ConfigEntry, ConfigNames, ConfigRemoval, Instance, PrunePlan};
+=======
+use recado_domain::audit::AuditAction;
+use recado_domain::config::{ConfigDocument, ConfigEntry, ConfigRemoval, Instance, PrunePlan};
+>>>>>>> 3ccc6dd0 (Make an audited action of the action itself)
 use recado_domain::ids::{InstanceId, TenantId, hash_parts};
 use recado_ports::Deps;
 use recado_ports::ports::{Page, PageRequest, PortResult, WriteOutcome};
@@ -257,7 +262,7 @@ pub async fn begin_onboarding(
     action: AuditAction,
 ) -> Result<Instance, ConfigureError> {
     let instance: Instance = find_entry(deps, caller, id).await?;
-    let begun = AuditedAction::on_object(action, Some(&instance.tenant), "instance", instance.id.as_str());
+    let begun = action.on_object(Some(&instance.tenant), "instance", instance.id.as_str());
     audit_action(deps, caller, begun).await?;
     tracing::info!(by = %caller.name, instance_id = %instance.id, action = action.as_str(), "at the provider");
     Ok(instance)
@@ -277,8 +282,7 @@ pub async fn rotate_secret(
     instance
         .rotate_secret(generate_nonce(deps.system()), overlap, deps.system().now())
         .map_err(|_| ConfigureError::LastSecretVersion)?;
-    let rotated =
-        AuditedAction::on_object(AuditAction::SecretRotated, Some(&tenant), "instance", id.as_str());
+    let rotated = AuditAction::SecretRotated.on_object(Some(&tenant), "instance", id.as_str());
     let after = describe_version(&instance);
     audit_action(
         deps,

@@ -184,8 +184,7 @@ fn describe_change<T: Serialize>(
     if change.what == ConfigurationChangeKind::Unchanged {
         return None;
     }
-    let action = AuditAction::ConfigurationChanged;
-    let audited = AuditedAction::on_object(action, Some(tenant), change.kind, &change.id);
+    let audited = AuditAction::ConfigurationChanged.on_object(Some(tenant), change.kind, &change.id);
     let write = |entry: &T| serde_json::to_string(entry).unwrap_or_default();
     Some(match known {
         Some(known) => audited.with_change(write(known), write(new)),

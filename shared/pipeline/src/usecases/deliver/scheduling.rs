@@ -3,7 +3,7 @@ use crate::steps::audit::audit_action;
 use crate::steps::idempotency::hold_claimed;
 use jiff::Timestamp;
 use recado_domain::access::Caller;
-use recado_domain::audit::{AuditAction, AuditedAction};
+use recado_domain::audit::AuditAction;
 use recado_domain::scheduled::{ScheduledId, ScheduledMessage, ScheduledState};
 use recado_ports::Deps;
 use recado_ports::ports::{CommitOutcome, PortError, PortResult, WriteOutcome};
@@ -93,7 +93,7 @@ pub async fn cancel_scheduled(
         scheduled.cancel_pending(deps.system().now(), Some(&caller.name))?;
         if !noted {
             let (action, id) = (AuditAction::MessageCancelled, scheduled.id.to_string());
-            let done = AuditedAction::on_object(action, Some(&scheduled.tenant), "message", id);
+            let done = action.on_object(Some(&scheduled.tenant), "message", id);
             audit_action(deps, caller, done.with_change("pending", "cancelled")).await?;
         }
         if write_record(deps.store(), &mut found).await? == WriteOutcome::Conflict {

@@ -3,7 +3,7 @@
 use super::{KnowledgeError, find_tenant, read_snapshot_of};
 use crate::steps::audit::audit_action;
 use recado_domain::access::Caller;
-use recado_domain::audit::{AuditAction, AuditedAction};
+use recado_domain::audit::AuditAction;
 use recado_domain::ids::{AgentId, Nonce, TenantId};
 use recado_domain::knowledge::{AgentKnowledge, KnowledgeSnapshot, MadeVectors, SnapshotName, VectorGap};
 use recado_ports::Deps;
@@ -24,7 +24,7 @@ pub(super) async fn audit_change(
     change: String,
 ) -> Result<(), KnowledgeError> {
     let (tenant, agent) = (Some(&knowledge.tenant), knowledge.agent.as_str());
-    let done = AuditedAction::on_object(AuditAction::KnowledgeChanged, tenant, "agent", agent);
+    let done = AuditAction::KnowledgeChanged.on_object(tenant, "agent", agent);
     Ok(audit_action(deps, caller, done.with_result(change)).await?)
 }
 

@@ -4,7 +4,7 @@ use super::{OperateError, find_conversation};
 use crate::steps::audit::audit_action;
 use crate::steps::save_conversation::save_conversation;
 use recado_domain::access::Caller;
-use recado_domain::audit::{AuditAction, AuditedAction};
+use recado_domain::audit::AuditAction;
 use recado_domain::conversation::{AnnotationError, Conversation, ConversationLabel, PersonNote};
 use recado_domain::ids::ConversationId;
 use recado_ports::Deps;
@@ -115,7 +115,7 @@ async fn change_annotations<T>(
         };
         if !noted {
             let tenant = Some(&conversation.tenant);
-            let done = AuditedAction::on_object(action, tenant, "conversation", conversation.id.to_string());
+            let done = action.on_object(tenant, "conversation", conversation.id.to_string());
             audit_action(deps, caller, done).await?;
         }
         Ok(match save_conversation(deps, &mut conversation).await? {

@@ -12,7 +12,7 @@ use crate::steps::unreadable::pass_over_unreadable;
 pub use forecast::{RedriveForecast, forecast_redrive};
 use futures::stream::{self, StreamExt};
 use recado_domain::access::Caller;
-use recado_domain::audit::{AuditAction, AuditedAction};
+use recado_domain::audit::AuditAction;
 use recado_domain::dead_letter::{DeadLetter, DeadLetterContent};
 use recado_domain::event::EventPayload;
 use recado_domain::ids::InstanceId;
@@ -167,7 +167,7 @@ async fn audit_letter(
     dead_letter: &DeadLetter,
 ) -> PortResult<()> {
     let tenant = dead_letter.tenant.as_ref();
-    let done = AuditedAction::on_object(action, tenant, "dead_letter", dead_letter.id.as_str());
+    let done = action.on_object(tenant, "dead_letter", dead_letter.id.as_str());
     let what = format!(
         "{} of {}, {}, {}",
         dead_letter.kind_name(),

@@ -5,7 +5,7 @@ use crate::steps::audit::audit_action;
 use crate::steps::effects::change_journal;
 use crate::steps::wake_up;
 use recado_domain::access::Caller;
-use recado_domain::audit::{AuditAction, AuditedAction};
+use recado_domain::audit::AuditAction;
 use recado_domain::effects::{EffectEntry, EffectState, EntryEnd};
 use recado_domain::ids::{ConversationId, CorrelationId};
 use recado_ports::Deps;
@@ -80,12 +80,7 @@ pub async fn decide_effect(
         return Err(OperateError::EffectNotUnknown);
     }
     let object = format!("{}/{number}", conversation.id);
-    let action = AuditedAction::on_object(
-        AuditAction::EffectDecided,
-        Some(&conversation.tenant),
-        "effect",
-        object,
-    );
+    let action = AuditAction::EffectDecided.on_object(Some(&conversation.tenant), "effect", object);
     let action = action.with_change("unknown", decision.to_state().as_str());
     audit_action(deps, caller, action).await?;
     let changed = change_journal(deps, (tenant, thread), |journal, now| {

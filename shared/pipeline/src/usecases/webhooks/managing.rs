@@ -115,7 +115,7 @@ pub async fn begin_posts(
 }
 
 fn audited(action: AuditAction, tenant: &TenantId, endpoint: &WebhookEndpointId) -> AuditedAction {
-    AuditedAction::on_object(action, Some(tenant), "webhook_endpoint", endpoint.as_str())
+    action.on_object(Some(tenant), "webhook_endpoint", endpoint.as_str())
 }
 
 /// Reads the state of an endpoint, changes and stores it, again where a pass was faster.
@@ -256,8 +256,8 @@ pub async fn redrive_failed_events(
         }
     }
     let count = chosen.len();
-    let action = AuditAction::DeadLetterRedriven;
-    let done = AuditedAction::on_object(action, Some(&tenant.id), "webhook_endpoint", endpoint.id.as_str());
+    let done =
+        AuditAction::DeadLetterRedriven.on_object(Some(&tenant.id), "webhook_endpoint", endpoint.id.as_str());
     audit_action(deps, caller, done.with_result(format!("{count} failed events"))).await?;
     let now = deps.system().now();
     let mut redriven = 0;
