@@ -1,5 +1,7 @@
 //! Pages of lists.
 
+use crate::ports::PortResult;
+
 /// A request for one page of a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PageRequest {

@@ -18,7 +18,7 @@ use recado_domain::audit::{AuditAction, AuditedAction};
 use recado_domain::config::{ConfigDocument, ConfigEntry, ConfigNames, ConfigRemoval, Instance, PrunePlan};
 =======
 use recado_domain::audit::AuditAction;
-use recado_domain::config::{ConfigDocument, ConfigEntry, ConfigRemoval, Instance, PrunePlan};
+use recado_domain::config::{ConfigDocument, ConfigEntry, ConfigNames, ConfigRemoval, Instance, PrunePlan};
 >>>>>>> 3ccc6dd0 (Make an audited action of the action itself)
 use recado_domain::ids::{InstanceId, TenantId, hash_parts};
 use recado_ports::Deps;
