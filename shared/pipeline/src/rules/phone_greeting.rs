@@ -59,11 +59,7 @@ impl InboundRule for PhoneGreetingRule {
         if instance.phone_greets == Some(true) {
             return Ok(true);
         }
-        let filter = ConversationFilter {
-            tenant: Some(conversation.tenant.clone()),
-            instance: Some(instance.id.clone()),
-            ..ConversationFilter::default()
-        };
+        let filter = ConversationFilter::of_instance(&conversation.tenant, &instance.id);
         let page = PageRequest::first(COMPARED);
         for other in deps.store().search_conversations(&filter, &page).await?.items {
             if other.id != conversation.id && began_with(deps, &other.id, text).await? {

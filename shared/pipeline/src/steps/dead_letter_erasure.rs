@@ -53,10 +53,7 @@ pub(crate) async fn erase_dead_letters(
     tenant: &TenantId,
     is_theirs: impl Fn(&DeadLetter) -> bool + Send + Sync,
 ) -> PortResult<usize> {
-    let of_tenant = DeadLetterFilter {
-        tenant: Some(tenant.clone()),
-        ..DeadLetterFilter::default()
-    };
+    let of_tenant = DeadLetterFilter::of_tenant(tenant);
     let of_nobody = DeadLetterFilter {
         of_nobody: true,
         ..DeadLetterFilter::default()

@@ -56,51 +56,45 @@ pub fn ingest<'a>(
     items: Vec<WebhookItem>,
     correlation: &'a CorrelationId,
 ) -> BoxFuture<'a, PortResult<IngestReport>> {
-    Box::pin(store_items(deps, items, correlation))
-}
-
-async fn store_items(
-    deps: &Deps,
-    items: Vec<WebhookItem>,
-    correlation: &CorrelationId,
-) -> PortResult<IngestReport> {
-    let mut done = IngestReport::default();
-    let (mut events, mut statuses, mut notices) = (Vec::new(), Vec::new(), Vec::new());
-    let mut seen = BTreeSet::new();
-    for item in items {
-        match item {
-            WebhookItem::Event(event) if !seen.insert(event.id.clone()) => done.duplicates += 1,
-            WebhookItem::Event(event) => events.push(event),
-            WebhookItem::Status(status) => statuses.push((status, None)),
-            WebhookItem::ChargedStatus {
-                update,
-                provider,
-                external,
-            } => statuses.push((update, Some((provider, external)))),
-            WebhookItem::Notice { notice, proven_by } => notices.push((notice, proven_by)),
-            WebhookItem::Typing(update) => {
-                keep_typing(deps, &update).await;
-                done.ignored += 1;
-            }
-            WebhookItem::Ignored { what } => {
-                tracing::info!(what, "webhook part acknowledged and ignored");
-                done.ignored += 1;
+    Box::pin(async move {
+        let mut done = IngestReport::default();
+        let (mut events, mut statuses, mut notices) = (Vec::new(), Vec::new(), Vec::new());
+        let mut seen = BTreeSet::new();
+        for item in items {
+            match item {
+                WebhookItem::Event(event) if !seen.insert(event.id.clone()) => done.duplicates += 1,
+                WebhookItem::Event(event) => events.push(event),
+                WebhookItem::Status(status) => statuses.push((status, None)),
+                WebhookItem::ChargedStatus {
+                    update,
+                    provider,
+                    external,
+                } => statuses.push((update, Some((provider, external)))),
+                WebhookItem::Notice { notice, proven_by } => notices.push((notice, proven_by)),
+                WebhookItem::Typing(update) => {
+                    keep_typing(deps, &update).await;
+                    done.ignored += 1;
+                }
+                WebhookItem::Ignored { what } => {
+                    tracing::info!(what, "webhook part acknowledged and ignored");
+                    done.ignored += 1;
+                }
             }
         }
-    }
-    done.statuses = statuses.len();
-    let told = notices.len();
-    let notices = filter_credible_notices(deps, notices).await?;
-    done.notices = notices.len();
-    done.ignored += told - notices.len();
-    record_statuses(deps, statuses).await?;
-    record_notices(deps, notices).await?;
-    let recorded = record_events(deps, events, correlation).await?;
-    let count = |outcome| recorded.iter().filter(|found| **found == outcome).count();
-    done.owed_before = count(RecordEventOutcome::Pending);
-    done.events = count(RecordEventOutcome::New) + done.owed_before;
-    done.duplicates += count(RecordEventOutcome::Settled);
-    Ok(done)
+        done.statuses = statuses.len();
+        let told = notices.len();
+        let notices = filter_credible_notices(deps, notices).await?;
+        done.notices = notices.len();
+        done.ignored += told - notices.len();
+        record_statuses(deps, statuses).await?;
+        record_notices(deps, notices).await?;
+        let recorded = record_events(deps, events, correlation).await?;
+        let count = |outcome| recorded.iter().filter(|found| **found == outcome).count();
+        done.owed_before = count(RecordEventOutcome::Pending);
+        done.events = count(RecordEventOutcome::New) + done.owed_before;
+        done.duplicates += count(RecordEventOutcome::Settled);
+        Ok(done)
+    })
 }
 
 /// Records and enqueues events. The files of those that were settled before are not needed.

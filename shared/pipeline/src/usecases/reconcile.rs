@@ -65,49 +65,47 @@ const BEGIN_WITHIN: SignedDuration = SignedDuration::from_secs(15);
 
 /// Runs one pass. A failure at one record does not keep the others waiting. The future is boxed here, so that it is compiled with this crate.
 pub fn reconcile(deps: &Deps) -> BoxFuture<'_, PortResult<ReconcileReport>> {
-    Box::pin(run_pass(deps))
-}
-
-async fn run_pass(deps: &Deps) -> PortResult<ReconcileReport> {
-    let now = deps.system().now();
-    let until = add_duration(now, BEGIN_WITHIN);
-    let work = list_overdue_records(deps, now, PASS_LIMIT).await?;
-    let mut conversations = BTreeSet::new();
-    let once = |record: &OverdueRecord| match record {
-        OverdueRecord::OfPath(OverdueWork::Outgoing { conversation, .. }) => {
-            conversations.insert(conversation.clone())
-        }
-        _ => true,
-    };
-    let work: Vec<OverdueRecord> = work.into_iter().filter(once).collect();
-    let outcomes: Vec<PortResult<Option<&'static str>>> = stream::iter(work)
-        .map(|record| reconcile_record(deps, record, until))
-        .buffer_unordered(SIDE_BY_SIDE)
-        .collect()
-        .await;
-    let mut done = ReconcileReport::default();
-    for outcome in outcomes {
-        match outcome {
-            Ok(Some(counted_as)) => done.count(counted_as, 1),
-            Ok(None) => {}
-            Err(error) => {
-                tracing::warn!(error = %format_error_chain(&error), "reconcile could not process a record");
-                done.failed += 1;
+    Box::pin(async move {
+        let now = deps.system().now();
+        let until = add_duration(now, BEGIN_WITHIN);
+        let work = list_overdue_records(deps, now, PASS_LIMIT).await?;
+        let mut conversations = BTreeSet::new();
+        let once = |record: &OverdueRecord| match record {
+            OverdueRecord::OfPath(OverdueWork::Outgoing { conversation, .. }) => {
+                conversations.insert(conversation.clone())
+            }
+            _ => true,
+        };
+        let work: Vec<OverdueRecord> = work.into_iter().filter(once).collect();
+        let outcomes: Vec<PortResult<Option<&'static str>>> = stream::iter(work)
+            .map(|record| reconcile_record(deps, record, until))
+            .buffer_unordered(SIDE_BY_SIDE)
+            .collect()
+            .await;
+        let mut done = ReconcileReport::default();
+        for outcome in outcomes {
+            match outcome {
+                Ok(Some(counted_as)) => done.count(counted_as, 1),
+                Ok(None) => {}
+                Err(error) => {
+                    tracing::warn!(error = %format_error_chain(&error), "reconcile could not process a record");
+                    done.failed += 1;
+                }
             }
         }
-    }
-    let mut minute = PassMinute::new(now);
-    run_passes(deps, false, &mut minute, &mut done).await;
-    for queue in QueueName::ALL {
-        let collected = collect_dead_queue(deps, queue).await;
-        let collected = done.count_failure("a dead-letter queue was not looked through", collected);
-        done.count("collected", collected);
-    }
-    Box::pin(look_at_installation(deps, &mut minute, &mut done)).await;
-    done.sample = minute.sample;
-    done.reading = minute.reading;
-    done.missing_secrets = minute.missing_secrets;
-    Ok(done)
+        let mut minute = PassMinute::new(now);
+        run_passes(deps, false, &mut minute, &mut done).await;
+        for queue in QueueName::ALL {
+            let collected = collect_dead_queue(deps, queue).await;
+            let collected = done.count_failure("a dead-letter queue was not looked through", collected);
+            done.count("collected", collected);
+        }
+        Box::pin(look_at_installation(deps, &mut minute, &mut done)).await;
+        done.sample = minute.sample;
+        done.reading = minute.reading;
+        done.missing_secrets = minute.missing_secrets;
+        Ok(done)
+    })
 }
 
 /// Reads the state of the installation, and runs the passes that work on it.

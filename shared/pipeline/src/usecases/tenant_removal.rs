@@ -183,10 +183,7 @@ async fn count_contents(
     document: &ConfigDocument,
 ) -> PortResult<RemovalReport> {
     let store = deps.store();
-    let filter = ConversationFilter {
-        tenant: Some(tenant.clone()),
-        ..ConversationFilter::default()
-    };
+    let filter = ConversationFilter::of_tenant(tenant);
     let dead_letters = count_dead_letters(store, Some(tenant)).await?.count_of(None);
     let mut report = RemovalReport {
         agents: document.agents.len(),

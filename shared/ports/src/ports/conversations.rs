@@ -33,6 +33,22 @@ pub struct ConversationFilter {
 }
 
 impl ConversationFilter {
+    /// Makes the filter for all listed conversations of a tenant.
+    pub fn of_tenant(tenant: &TenantId) -> Self {
+        Self {
+            tenant: Some(tenant.clone()),
+            ..Self::default()
+        }
+    }
+
+    /// Makes the filter for all listed conversations of a tenant's instance.
+    pub fn of_instance(tenant: &TenantId, instance: &InstanceId) -> Self {
+        Self {
+            instance: Some(instance.clone()),
+            ..Self::of_tenant(tenant)
+        }
+    }
+
     /// Limits the filter to the tenant of `scope`, if it has one.
     #[must_use]
     pub fn within_scope(mut self, scope: &Scope) -> Self {

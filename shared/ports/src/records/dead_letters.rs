@@ -157,6 +157,14 @@ pub struct DeadLetterFilter {
 }
 
 impl DeadLetterFilter {
+    /// Makes the filter for all dead letters of a tenant.
+    pub fn of_tenant(tenant: &TenantId) -> Self {
+        Self {
+            tenant: Some(tenant.clone()),
+            ..Self::default()
+        }
+    }
+
     /// Limits the filter to the tenant of `scope`, if it has one.
     #[must_use]
     pub fn within_scope(mut self, scope: &Scope) -> Self {

@@ -52,11 +52,7 @@ pub(super) async fn check_tenant_changes(
 
 async fn has_history(deps: &Deps, instance: &Instance) -> PortResult<bool> {
     let page = PageRequest::first(1);
-    let conversations = ConversationFilter {
-        tenant: Some(instance.tenant.clone()),
-        instance: Some(instance.id.clone()),
-        ..ConversationFilter::default()
-    };
+    let conversations = ConversationFilter::of_instance(&instance.tenant, &instance.id);
     let found = deps.store().search_conversations(&conversations, &page).await?;
     Ok(!found.items.is_empty() || has_dead_letters(deps, instance).await?)
 }

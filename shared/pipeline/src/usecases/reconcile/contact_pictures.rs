@@ -52,11 +52,7 @@ async fn fetch_due_pictures(deps: &Deps) -> PortResult<usize> {
     let now = deps.system().now();
     if is_check_minute(now) {
         for (tenant, instance) in list_instances_in_turn(deps, now).await? {
-            let of_instance = ConversationFilter {
-                tenant: Some(tenant),
-                instance: Some(instance),
-                ..ConversationFilter::default()
-            };
+            let of_instance = ConversationFilter::of_instance(&tenant, &instance);
             pass.ask_for_newest(deps, of_instance, ASKED_IN_TURN).await?;
         }
     }

@@ -71,11 +71,7 @@ async fn find_newest_inbound(
     instance: &Instance,
     since: Timestamp,
 ) -> PortResult<Option<Timestamp>> {
-    let filter = ConversationFilter {
-        tenant: Some(instance.tenant.clone()),
-        instance: Some(instance.id.clone()),
-        ..ConversationFilter::default()
-    };
+    let filter = ConversationFilter::of_instance(&instance.tenant, &instance.id);
     let mut page = PageRequest::first(FIRST_PAGE);
     for _ in 0..PAGES {
         let found = deps.store().search_conversations(&filter, &page).await?;

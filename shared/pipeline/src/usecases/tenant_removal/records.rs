@@ -133,10 +133,7 @@ impl Removed<'_> {
 
     /// Lists the ids of the tenant's dead letters.
     async fn list_dead_letters(&self, deps: &Deps) -> PortResult<BTreeSet<String>> {
-        let filter = DeadLetterFilter {
-            tenant: Some(self.tenant.clone()),
-            ..DeadLetterFilter::default()
-        };
+        let filter = DeadLetterFilter::of_tenant(self.tenant);
         let (mut ids, mut next) = (BTreeSet::new(), Some(PageRequest::first(RECORDS)));
         while let Some(page) = next {
             let found = list_dead_letters(deps.store(), &filter, &page).await?;
@@ -171,10 +168,7 @@ impl Removed<'_> {
 
     /// Erases conversations, each with its messages and what lies beside them. Returns `true` if there may be more.
     async fn erase_conversations(&self, deps: &Deps, report: &mut RemovalReport) -> PortResult<bool> {
-        let mut filter = ConversationFilter {
-            tenant: Some(self.tenant.clone()),
-            ..ConversationFilter::default()
-        };
+        let mut filter = ConversationFilter::of_tenant(self.tenant);
         let page = PageRequest::first(CONVERSATIONS);
         let listed = deps.store().search_conversations(&filter, &page).await?;
         let mut found = listed.items;
