@@ -1,6 +1,6 @@
 //! Pages of lists.
 
-use crate::ports::PortResult;
+use crate::port_error::PortResult;
 
 /// A request for one page of a list.
 #[derive(Debug, Clone, PartialEq, Eq)]

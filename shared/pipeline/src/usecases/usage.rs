@@ -73,29 +73,13 @@ pub struct UsageName {
 
 impl UsageName {
     fn from_usage_sum(sum: &UsageSum, by: UsageGroup) -> Self {
-        let nothing = Self::default();
-        match by {
-            UsageGroup::Day => Self {
-                day: Some(sum.day),
-                ..nothing
-            },
-            UsageGroup::Agent => Self {
-                tenant: Some(sum.tenant.clone()),
-                agent: Some(sum.agent.clone()),
-                ..nothing
-            },
-            UsageGroup::Model => Self {
-                model: Some(sum.model.clone()),
-                ..nothing
-            },
-            UsageGroup::Country => Self {
-                country: sum.country,
-                ..nothing
-            },
-            UsageGroup::Tenant => Self {
-                tenant: Some(sum.tenant.clone()),
-                ..nothing
-            },
+        let names_tenant = matches!(by, UsageGroup::Agent | UsageGroup::Tenant);
+        Self {
+            day: (by == UsageGroup::Day).then_some(sum.day),
+            tenant: names_tenant.then(|| sum.tenant.clone()),
+            agent: (by == UsageGroup::Agent).then(|| sum.agent.clone()),
+            model: (by == UsageGroup::Model).then(|| sum.model.clone()),
+            country: sum.country.filter(|_| by == UsageGroup::Country),
         }
     }
 }

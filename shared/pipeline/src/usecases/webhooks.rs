@@ -6,16 +6,14 @@
 mod managing;
 mod posting;
 mod serving;
-mod signing;
 
 pub use managing::{
-    ConfiguredEndpoint, FailedChoice, begin_posts, choose_endpoint_tenant, list_endpoints,
-    list_failed_events, read_endpoint, redrive_failed_events, replay_events, rotate_signing_secret,
-    test_endpoint,
+    ConfiguredEndpoint, FailedChoice, begin_posts, choose_endpoint_tenant, derive_signing_secret,
+    list_endpoints, list_failed_events, read_endpoint, redrive_failed_events, replay_events,
+    rotate_signing_secret, test_endpoint,
 };
 pub use posting::{list_posted_endpoints, post_due_events, remove_unknown_states};
 pub use serving::{handle_endpoint_job, list_due_jobs, list_jobs_of_news};
-pub use signing::derive_signing_secret;
 
 use crate::steps::invited_tenant::TenantChoiceError;
 use recado_ports::ports::PortError;

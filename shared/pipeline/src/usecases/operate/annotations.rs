@@ -21,12 +21,6 @@ pub struct LabelChange {
     pub remove: BTreeSet<ConversationLabel>,
 }
 
-/// The answer to a request, which tells whether the conversation changed.
-enum AnnotationOutcome<T> {
-    Changed(T),
-    AsBefore(T),
-}
-
 /// Changes the labels of a conversation, and returns those that it has then.
 pub async fn change_labels(
     deps: &Deps,
@@ -37,12 +31,7 @@ pub async fn change_labels(
     let action = AuditAction::ConversationLabelled;
     change_annotations(deps, caller, id, action, |conversation| {
         let changed = conversation.change_labels(&change.add, &change.remove)?;
-        let labels = conversation.people.annotations.labels.clone();
-        Ok(if changed {
-            AnnotationOutcome::Changed(labels)
-        } else {
-            AnnotationOutcome::AsBefore(labels)
-        })
+        Ok((changed, conversation.people.annotations.labels.clone()))
     })
     .await
 }
@@ -71,10 +60,10 @@ pub async fn add_note(
     let now = deps.system().now();
     change_annotations(deps, caller, id, AuditAction::NoteAdded, |conversation| {
         if let Some(note) = conversation.find_repeated_note(&caller.name, text) {
-            return Ok(AnnotationOutcome::AsBefore(note.clone()));
+            return Ok((false, note.clone()));
         }
         let note = conversation.add_person_note(&caller.name, text, now)?;
-        Ok(AnnotationOutcome::Changed(note))
+        Ok((true, note))
     })
     .await
 }
@@ -87,39 +76,36 @@ pub async fn delete_note(
     number: u64,
 ) -> Result<(), OperateError> {
     let found = change_annotations(deps, caller, id, AuditAction::NoteDeleted, |conversation| {
-        Ok(if conversation.remove_person_note(number) {
-            AnnotationOutcome::Changed(true)
-        } else {
-            AnnotationOutcome::AsBefore(false)
-        })
+        let removed = conversation.remove_person_note(number);
+        Ok((removed, removed))
     });
     let found = found.await?;
     found.then_some(()).ok_or(OperateError::NotFound("note"))
 }
 
-/// Reads a conversation, lets `change` change it and writes it, again if another writer was faster. It is audited once, and only if
-/// something changes.
+/// Reads a conversation, lets `change` change it and writes it, again if another writer was faster. `change` tells whether something
+/// changes, and the result. A change is audited once.
 async fn change_annotations<T>(
     deps: &Deps,
     caller: &Caller,
     id: &ConversationId,
     action: AuditAction,
-    change: impl Fn(&mut Conversation) -> Result<AnnotationOutcome<T>, AnnotationError>,
+    change: impl Fn(&mut Conversation) -> Result<(bool, T), AnnotationError>,
 ) -> Result<T, OperateError> {
     let change = &change;
     retry_lost_write(OperateError::Busy, false, |noted| async move {
         let mut conversation = find_conversation(deps, caller, id).await?;
-        let changed = match change(&mut conversation)? {
-            AnnotationOutcome::AsBefore(outcome) => return Ok(WriteAttempt::Done(outcome)),
-            AnnotationOutcome::Changed(outcome) => outcome,
-        };
+        let (is_changed, outcome) = change(&mut conversation)?;
+        if !is_changed {
+            return Ok(WriteAttempt::Done(outcome));
+        }
         if !noted {
             let tenant = Some(&conversation.tenant);
             let done = action.on_object(tenant, "conversation", conversation.id.to_string());
             audit_action(deps, caller, done).await?;
         }
         Ok(match save_conversation(deps, &mut conversation).await? {
-            WriteOutcome::Written => WriteAttempt::Done(changed),
+            WriteOutcome::Written => WriteAttempt::Done(outcome),
             WriteOutcome::Conflict => WriteAttempt::Lost(true),
         })
     })

@@ -4,7 +4,6 @@
 mod direct;
 mod expansion;
 mod piece;
-mod portfolio;
 mod progress;
 
 use super::preparation::{check_ahead, find_frame};
