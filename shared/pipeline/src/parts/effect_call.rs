@@ -66,15 +66,12 @@ async fn perform_asked_effect(
         return Ok((ToolOutcome::Failed, told.to_owned()));
     };
     let function = tool.function.as_deref();
-    let planned = match function {
-        Some(function) => {
-            let plans = plan_calendar_effect(deps, turn, function, &call.arguments, limits);
-            Box::pin(plans).await
-        }
-        None => {
-            let plans = acting.plan_effect(&call.arguments, &drafted.journal.record);
-            await_answer(deps, limits, plans).await
-        }
+    let planned = if let Some(function) = function {
+        let plans = plan_calendar_effect(deps, turn, function, &call.arguments, limits);
+        Box::pin(plans).await
+    } else {
+        let plans = acting.plan_effect(&call.arguments, &drafted.journal.record);
+        await_answer(deps, limits, plans).await
     };
     let action = match planned {
         Ok(action) => action,

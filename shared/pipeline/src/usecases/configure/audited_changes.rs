@@ -63,13 +63,8 @@ fn compare_entries<T: ConfigEntry>(
     changes: &mut Vec<AuditedAction>,
 ) {
     let audited = |entry: &T| {
-<<<<<<< HEAD
-        let (action, tenant) = (AuditAction::ConfigurationChanged, Some(entry.owner()));
-        AuditedAction::on_object(action, tenant, T::KIND, entry.entry_id())
-=======
         let (action, owner) = (AuditAction::ConfigurationChanged, Some(entry.owner()));
         action.on_object(owner, T::KIND, entry.entry_id())
->>>>>>> 3ccc6dd0 (Make an audited action of the action itself)
     };
     let old = T::list_of(before).iter();
     let old: BTreeMap<&str, &T> = old.map(|entry| (entry.entry_id(), entry)).collect();

@@ -13,13 +13,8 @@ use crate::steps::audit::{audit_action, audit_actions};
 use crate::steps::knowledge_reading::remove_agent_knowledge;
 use jiff::{SignedDuration, Timestamp};
 use recado_domain::access::Caller;
-<<<<<<< HEAD
-use recado_domain::audit::{AuditAction, AuditedAction};
-use recado_domain::config::{ConfigDocument, ConfigEntry, ConfigNames, ConfigRemoval, Instance, PrunePlan};
-=======
 use recado_domain::audit::AuditAction;
 use recado_domain::config::{ConfigDocument, ConfigEntry, ConfigNames, ConfigRemoval, Instance, PrunePlan};
->>>>>>> 3ccc6dd0 (Make an audited action of the action itself)
 use recado_domain::ids::{InstanceId, TenantId, hash_parts};
 use recado_ports::Deps;
 use recado_ports::ports::{Page, PageRequest, PortResult, WriteOutcome};

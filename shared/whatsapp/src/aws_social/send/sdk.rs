@@ -184,7 +184,7 @@ fn never_connected(error: &(dyn Error + 'static)) -> bool {
 }
 
 /// Lists the error and its causes.
-fn list_causes(error: &(dyn Error + 'static)) -> impl Iterator<Item = &(dyn Error + 'static)> {
+fn list_causes<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
     std::iter::successors(Some(error), |&cause| cause.source())
 }
 

@@ -121,8 +121,8 @@ pub(super) fn interpret_message(payload: &Value) -> ReadEvent {
     if let Some(handover) = payload.get("handover") {
         return thread_origin::interpret_handover(handover);
     }
-    let none = Value::Null;
-    let message = payload.get("message").unwrap_or(&none);
+    let absent = Value::Null;
+    let message = payload.get("message").unwrap_or(&absent);
     let contact = payload.get("contact").filter(|contact| contact.is_object());
     let from_me = payload.get("echo").and_then(Value::as_bool).unwrap_or(false);
     let address = read_address(message, contact, from_me).ok_or(NO_SENDER)?;
