@@ -5,9 +5,9 @@
 //! lasts. Once it is long and little of it is left to copy, the writing thread is asked to copy the rest between two
 //! commits; the next commit then begins the log anew.
 
-use crate::database_threads::spawn_thread;
 use crate::db_error::DbResult;
 use crate::folder::OpenError;
+use crate::threads::spawn_thread;
 use rusqlite::Connection;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

@@ -3,7 +3,7 @@
 //! Every webhook and every step of a message asks for the configuration of its instance, and it hardly ever changes. One process
 //! works on a data folder, so each change is known here: after it is committed, everything is forgotten.
 
-use crate::database_threads::lock_unpoisoned;
+use crate::threads::lock_unpoisoned;
 use recado_domain::config::InstanceConfig;
 use recado_ports::ports::InstanceName;
 use std::collections::HashMap;

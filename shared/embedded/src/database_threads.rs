@@ -1,12 +1,12 @@
 use crate::checkpoint::Checkpoints;
 use crate::folder::OpenError;
 use crate::job::{DatabaseJob, TransactionMode, commit_together, run_alone};
-use crate::thread_priority::yield_to_acknowledgements;
+use crate::threads::{lock_unpoisoned, spawn_thread, yield_to_acknowledgements};
 use rusqlite::Connection;
 use std::collections::VecDeque;
 use std::fmt;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::thread::{Builder, JoinHandle};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::thread::JoinHandle;
 
 /// The number of ordinary operations that share a commit at most: enough to share the cost of an `fsync`, few enough that the
 /// first operation does not wait long.
@@ -208,20 +208,6 @@ impl Drop for DatabaseThreads {
             let _ = thread.join();
         }
     }
-}
-
-/// Starts a thread of the store.
-pub(crate) fn spawn_thread(
-    name: &str,
-    work: impl FnOnce() + Send + 'static,
-) -> Result<JoinHandle<()>, OpenError> {
-    let thread = Builder::new().name(name.to_owned());
-    thread.spawn(work).map_err(OpenError::Thread)
-}
-
-/// Locks `mutex`, also after a panic: the holders of these locks cannot leave the data half changed.
-pub(crate) fn lock_unpoisoned<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn run_jobs(

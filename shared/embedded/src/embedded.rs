@@ -1,6 +1,6 @@
 use crate::clock::Clock;
 use crate::config_cache::ConfigCache;
-use crate::database_threads::{DatabaseThreads, Urgency, lock_unpoisoned};
+use crate::database_threads::{DatabaseThreads, Urgency};
 use crate::db_error::DbResult;
 use crate::folder::OpenError;
 use crate::intake_log::IntakeLog;
@@ -8,6 +8,7 @@ use crate::job::{DatabaseJob, JobAnswer, TransactionMode, commit_together, creat
 use crate::lookups::LookupConnections;
 use crate::queue::{HandledMessage, Receipt, RoundRobin};
 use crate::stored_files::{FILE, PAYLOAD, StoredFiles};
+use crate::threads::lock_unpoisoned;
 use crate::typing_memory::TypingMemory;
 use jiff::Timestamp;
 use recado_domain::dead_letter::QueueName;

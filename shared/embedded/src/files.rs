@@ -1,8 +1,8 @@
 //! The store of the bytes of files, as the use cases see it.
 
 use crate::Embedded;
-use crate::database_threads::lock_unpoisoned;
 use crate::stored_files::{OpenedFile, PIECE, UnfinishedFile};
+use crate::threads::lock_unpoisoned;
 use async_trait::async_trait;
 use futures::stream::{self, StreamExt};
 use recado_ports::ports::{FileBytes, FileError, Files, PortResult};

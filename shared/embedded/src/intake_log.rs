@@ -10,11 +10,12 @@ mod mover;
 
 use crate::checkpoint::Checkpoints;
 use crate::clock::Clock;
-use crate::database_threads::{DatabaseThreads, JobQueue, Urgency, lock_unpoisoned};
+use crate::database_threads::{DatabaseThreads, JobQueue, Urgency};
 use crate::db_error::{DbError, DbResult};
 use crate::folder::{IntakeFiles, OpenError};
 use crate::job::{create_job, create_lone_job};
 use crate::sql_records::{execute_sql, query_first_row};
+use crate::threads::lock_unpoisoned;
 pub(crate) use incoming_event::IncomingEvent;
 use jiff::Timestamp;
 use known_events::KnownEvents;

@@ -1,7 +1,7 @@
 //! Operations that share a transaction: each is undone by itself if it fails, and gets its result after the commit.
 
-use crate::database_threads::lock_unpoisoned;
 use crate::db_error::{DbError, DbResult};
+use crate::threads::lock_unpoisoned;
 use rusqlite::Connection;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex};

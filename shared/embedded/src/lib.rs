@@ -42,7 +42,7 @@ mod restored;
 mod sql_records;
 mod store;
 mod stored_files;
-mod thread_priority;
+mod threads;
 mod timed_tables;
 mod typing_memory;
 
@@ -57,4 +57,4 @@ pub use folder::OpenError;
 pub use queue::{DeadMessage, DequeuedMessage, EmbeddedQueueDepth, FairShare, Receipt, TenantKey};
 pub use recovery::RecoveryCounts;
 pub use store::{INDEX_BATCH, RestoredCounts, SweepCounts};
-pub use thread_priority::yield_to_acknowledgements;
+pub use threads::yield_to_acknowledgements;

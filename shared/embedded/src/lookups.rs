@@ -3,8 +3,8 @@
 //! A record that is read by its key takes some ten microseconds; to hand the reading to another thread and to wait for it takes
 //! longer. Lists have threads, since they may take long.
 
-use crate::database_threads::lock_unpoisoned;
 use crate::job::{DatabaseJob, TransactionMode, commit_together};
+use crate::threads::lock_unpoisoned;
 use rusqlite::Connection;
 use std::sync::{Mutex, TryLockError};
 

@@ -1,8 +1,8 @@
 //! The places of large bodies and of files: one file of the data folder for each, or in memory.
 
-use crate::database_threads::lock_unpoisoned;
 use crate::db_error::{DbError, DbResult};
 use crate::folder::{UNFINISHED, sync_folder};
+use crate::threads::lock_unpoisoned;
 use jiff::Timestamp;
 use recado_domain::ids::hash_parts;
 use recado_domain::millis;

@@ -1,6 +1,6 @@
 //! The newest signs of contacts' typing, in memory: after a restart nobody is waited for.
 
-use crate::database_threads::lock_unpoisoned;
+use crate::threads::lock_unpoisoned;
 use jiff::Timestamp;
 use recado_domain::ids::ThreadId;
 use recado_domain::millis::add_duration;

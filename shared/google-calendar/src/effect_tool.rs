@@ -184,7 +184,7 @@ impl<S: Secrets, A: System> EffectTool for CalendarEffects<S, A> {
         }
     }
 
-    async fn ask_effect(&self, entry: &EffectEntry) -> AskAnswer {
+    async fn ask_for_effect(&self, entry: &EffectEntry) -> AskAnswer {
         let Some(event) = entry.event() else {
             return AskAnswer::CannotHappen;
         };
@@ -206,7 +206,7 @@ impl<S: Secrets, A: System> EffectTool for CalendarEffects<S, A> {
         }
     }
 
-    async fn put_fence(&self, entry: &EffectEntry) -> FenceAnswer {
+    async fn put_event_fence(&self, entry: &EffectEntry) -> FenceAnswer {
         match &entry.action {
             EffectAction::Book { .. } => match self.client.insert_fence(&self.target(), &entry.id).await {
                 Ok(_) => FenceAnswer::Done,

@@ -55,15 +55,15 @@ impl<S: Secrets> EffectTool for ActingTool<'_, S> {
         }
     }
 
-    async fn ask_effect(&self, entry: &EffectEntry) -> AskAnswer {
+    async fn ask_for_effect(&self, entry: &EffectEntry) -> AskAnswer {
         match self {
-            Self::Http(http) => http.ask_effect(entry).await,
+            Self::Http(http) => http.ask_for_effect(entry).await,
         }
     }
 
-    async fn put_fence(&self, entry: &EffectEntry) -> FenceAnswer {
+    async fn put_event_fence(&self, entry: &EffectEntry) -> FenceAnswer {
         match self {
-            Self::Http(http) => http.put_fence(entry).await,
+            Self::Http(http) => http.put_event_fence(entry).await,
         }
     }
 
@@ -202,7 +202,7 @@ impl<S: Secrets> EffectTool for HttpEffects<'_, S> {
         self.judge_answer(answer.status, text)
     }
 
-    async fn ask_effect(&self, entry: &EffectEntry) -> AskAnswer {
+    async fn ask_for_effect(&self, entry: &EffectEntry) -> AskAnswer {
         let Some(ask) = &self.http.ask else {
             return AskAnswer::Unanswered;
         };
@@ -210,7 +210,7 @@ impl<S: Secrets> EffectTool for HttpEffects<'_, S> {
         asked.unwrap_or(AskAnswer::Unanswered)
     }
 
-    async fn put_fence(&self, _: &EffectEntry) -> FenceAnswer {
+    async fn put_event_fence(&self, _: &EffectEntry) -> FenceAnswer {
         FenceAnswer::Unanswered
     }
 

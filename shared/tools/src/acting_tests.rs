@@ -53,7 +53,7 @@ async fn ask(does: Does) -> (AskAnswer, StandIn) {
     let tools = HttpTools::new(GuardedClients::default(), Keys::default());
     let acting = tools.open_effect_tool(&tool, true).unwrap();
     assert_eq!(acting.settling_ability(), SettlingAbility::Asked);
-    (acting.ask_effect(&entry()).await, stand_in)
+    (acting.ask_for_effect(&entry()).await, stand_in)
 }
 
 #[tokio::test]
@@ -156,8 +156,8 @@ async fn a_tool_that_nobody_can_be_asked_about_says_so_and_one_that_reads_never_
     let blind = tool("https://clinic.example", &json!({}));
     let acting = tools.open_effect_tool(&blind, false).unwrap();
     assert_eq!(acting.settling_ability(), SettlingAbility::Blind);
-    assert_eq!(acting.ask_effect(&entry()).await, AskAnswer::Unanswered);
-    assert_eq!(acting.put_fence(&entry()).await, FenceAnswer::Unanswered);
+    assert_eq!(acting.ask_for_effect(&entry()).await, AskAnswer::Unanswered);
+    assert_eq!(acting.put_event_fence(&entry()).await, FenceAnswer::Unanswered);
     let reads = Tool {
         effect: recado_domain::tools::ToolEffect::Reads,
         ..blind.clone()

@@ -205,11 +205,11 @@ impl EffectTool for SimulatedCalendar {
         CallAnswer::Done(None)
     }
 
-    async fn ask_effect(&self, _: &EffectEntry) -> AskAnswer {
+    async fn ask_for_effect(&self, _: &EffectEntry) -> AskAnswer {
         AskAnswer::Happened(None)
     }
 
-    async fn put_fence(&self, _: &EffectEntry) -> FenceAnswer {
+    async fn put_event_fence(&self, _: &EffectEntry) -> FenceAnswer {
         FenceAnswer::Done
     }
 

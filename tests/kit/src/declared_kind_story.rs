@@ -65,11 +65,11 @@ impl Record for Badge {
         Some(self.ends)
     }
 
-    fn list_leads(&self) -> Vec<Lead> {
+    fn list_record_leads(&self) -> Vec<Lead> {
         vec![Lead::new(Self::holder_key(&self.tenant, &self.holder))]
     }
 
-    fn derive_events(old: Option<&Self>, new: &Self, at: Timestamp) -> Vec<PublishedEvent> {
+    fn derive_published_events(old: Option<&Self>, new: &Self, at: Timestamp) -> Vec<PublishedEvent> {
         let is_given = old.is_none_or(|old| old.holder != new.holder);
         let given = is_given.then(|| PublishedEvent::for_test(&new.tenant, &new.holder, at));
         given.into_iter().collect()

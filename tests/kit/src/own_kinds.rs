@@ -112,7 +112,7 @@ impl Record for Note {
         self.due
     }
 
-    fn list_leads(&self) -> Vec<Lead> {
+    fn list_record_leads(&self) -> Vec<Lead> {
         let listed = format!("{}{}", Self::list_prefix(self.tenant.as_ref()), self.name);
         let listed = Lead::new(Key::new(Self::ALL, None, listed));
         let number = self.number.as_deref().map(Self::number_key).map(Lead::new);
@@ -196,7 +196,7 @@ impl Record for Slip {
         self.due
     }
 
-    fn derive_events(old: Option<&Self>, new: &Self, at: Timestamp) -> Vec<PublishedEvent> {
+    fn derive_published_events(old: Option<&Self>, new: &Self, at: Timestamp) -> Vec<PublishedEvent> {
         let is_changed = old.is_none_or(|old| old.text != new.text);
         let is_told = is_changed && new.text.starts_with(Self::TOLD);
         let tenant = new.tenant.as_ref().filter(|_| is_told);

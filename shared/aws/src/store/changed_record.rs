@@ -52,7 +52,7 @@ pub(super) struct ChangedDelivery {
 
 impl ChangedDelivery {
     /// Derives what is published of it.
-    pub(super) fn derive_events(&self, owner: &MessageOwner) -> Vec<PublishedEvent> {
+    pub(super) fn derive_published_events(&self, owner: &MessageOwner) -> Vec<PublishedEvent> {
         derive_delivery_events(self.old.as_ref(), &self.new, owner, self.at)
     }
 }
@@ -67,7 +67,7 @@ pub(super) struct ChangedInstanceState {
 
 impl ChangedInstanceState {
     /// Derives what is published of it.
-    pub(super) fn derive_events(&self, tenant: &TenantId) -> Vec<PublishedEvent> {
+    pub(super) fn derive_published_events(&self, tenant: &TenantId) -> Vec<PublishedEvent> {
         derive_instance_events((&self.instance, tenant), &self.old, &self.new, self.at)
     }
 }
@@ -88,7 +88,7 @@ pub(super) fn read_change(change: &StreamRecord, kinds: &[Kind]) -> PortResult<C
     if let Some(kind) = kinds.iter().find(|kind| kind.is_published && kind.name == name) {
         let old = old.filter(|old| is_live(old, at));
         let old = old.and_then(|old| get_body(kind.name, old).ok());
-        let events = kind.derive_events(old, get_body(kind.name, new)?, at)?;
+        let events = kind.derive_published_events(old, get_body(kind.name, new)?, at)?;
         return Ok(ChangedRecord::Events(events));
     }
     Ok(match pk.split_once('#') {

@@ -6,7 +6,7 @@ use super::expression::Expression;
 use super::item::{self, Item};
 use super::keys::{self, TableKey};
 use super::lists::ListSource;
-use super::record_indexes::{OWNERS_AT_ONCE, parse_overdue_work};
+use super::record_indexes::{ANY_TIME, OWNERS_AT_ONCE, parse_overdue_work};
 use super::record_query::RecordQuery;
 use super::records;
 use async_trait::async_trait;
@@ -34,9 +34,6 @@ const WHAT: &str = "counting what is open";
 
 /// The number of instances whose work one query finds at most: a condition has 4 KB.
 pub(super) const INSTANCES_AT_ONCE: usize = 20;
-
-/// The range of all times.
-pub(super) const ANY_TIME: (i64, i64) = (i64::MIN, i64::MAX);
 
 /// The fields of an open message that the index holds.
 #[derive(Deserialize)]

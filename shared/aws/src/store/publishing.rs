@@ -168,7 +168,9 @@ impl<A: System> DynamoStore<A> {
                         None => self.find_delivery_owner(&change).await?,
                     };
                     match owner {
-                        DeliveryOwner::Known(owner) => chunk.add_events(change.derive_events(&owner)),
+                        DeliveryOwner::Known(owner) => {
+                            chunk.add_events(change.derive_published_events(&owner));
+                        }
                         DeliveryOwner::Gone => {}
                         DeliveryOwner::Waits => {
                             chunk.waits = true;
@@ -181,7 +183,7 @@ impl<A: System> DynamoStore<A> {
                         Err(error) if !error.is_retryable() => item::keep_readable(Err(error)),
                         bound => bound?,
                     };
-                    let events = bound.map(|bound| change.derive_events(&bound.tenant.id));
+                    let events = bound.map(|bound| change.derive_published_events(&bound.tenant.id));
                     chunk.add_events(events.unwrap_or_default());
                 }
             }

@@ -6,7 +6,6 @@ use super::expression::Expression;
 use super::item::{self, Item};
 use super::keys::waiting::PERSON_OWED;
 use super::keys::{self, MESSAGE, STATE, TableKey};
-use super::overviews::ANY_TIME;
 use super::record_query::RecordQuery;
 use super::records;
 use jiff::Timestamp;
@@ -18,6 +17,9 @@ use recado_ports::ports::{
     Conversations, CorrelatedRecords, OverdueWork, PageRequest, PortError, PortResult, System,
 };
 use recado_ports::records::configuration::{find_config_by_external, list_entries};
+
+/// The range of all times.
+pub(super) const ANY_TIME: (i64, i64) = (i64::MIN, i64::MAX);
 
 /// Returns the overdue work that an item of the index `open` stands for. Most work is named by the key alone; of a parked
 /// conversation the index holds all.

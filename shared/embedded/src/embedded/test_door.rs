@@ -1,9 +1,9 @@
 //! Lets tests reach the rows of a database in memory: to damage one, to copy all, and to put a copy back.
 
 use super::{DatabaseAccess, Embedded};
-use crate::database_threads::lock_unpoisoned;
 use crate::restored::note_backup_time;
 use crate::stored_files::BytesByName;
+use crate::threads::lock_unpoisoned;
 use crate::timed_tables::TIMED_TABLES;
 use jiff::Timestamp;
 use rusqlite::Connection;

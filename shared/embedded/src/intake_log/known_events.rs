@@ -3,10 +3,9 @@
 //! It says "certainly not" or "perhaps" (a Bloom filter). A "certainly not" that is wrong would do no harm: the mover looks at each
 //! event again, and a repeat would only be counted as new.
 
-use crate::database_threads::spawn_thread;
 use crate::db_error::DbResult;
 use crate::folder::OpenError;
-use crate::thread_priority::yield_to_acknowledgements;
+use crate::threads::{spawn_thread, yield_to_acknowledgements};
 use rusqlite::Connection;
 use std::fmt;
 use std::sync::Arc;

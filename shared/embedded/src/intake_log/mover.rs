@@ -3,13 +3,13 @@
 use super::incoming_event::IncomingEvent;
 use super::known_events::KnownEvents;
 use crate::clock::Clock;
-use crate::database_threads::{JobQueue, Urgency, lock_unpoisoned, spawn_thread};
+use crate::database_threads::{JobQueue, Urgency};
 use crate::db_error::DbResult;
 use crate::folder::OpenError;
 use crate::installation_values::write_value;
 use crate::job::{create_job, in_savepoint};
 use crate::sql_records::run_sql_statement;
-use crate::thread_priority::yield_to_acknowledgements;
+use crate::threads::{lock_unpoisoned, spawn_thread, yield_to_acknowledgements};
 use jiff::Timestamp;
 use rusqlite::{Connection, OptionalExtension};
 use std::fmt;

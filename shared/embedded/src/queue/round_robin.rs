@@ -7,9 +7,9 @@
 
 use super::groups::{GroupKey, is_fifo};
 use super::tenant_key::TenantKey;
-use crate::database_threads::lock_unpoisoned;
 use crate::db_error::DbResult;
 use crate::sql_records::{query_first_row, read_lossy_text, run_sql_statement};
+use crate::threads::lock_unpoisoned;
 use jiff::Timestamp;
 use recado_domain::dead_letter::QueueName;
 use rusqlite::{Connection, params};

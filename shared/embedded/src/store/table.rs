@@ -221,7 +221,7 @@ pub(super) fn make_writes(
 fn publish_change(db: &Connection, kind: &Kind, item: &NewItem, now: Timestamp) -> DbResult<()> {
     let old = keep_readable(kind.name, select_item(db, &item.key, now))?.flatten();
     let old = old.as_ref().map(|old| old.body.as_str());
-    let events = kind.derive_events(old, &item.body, now);
+    let events = kind.derive_published_events(old, &item.body, now);
     let events = events.map_err(|_| DbError::Argument("a record that its kind cannot read"));
     insert_published_events(db, &keep_readable(kind.name, events)?.unwrap_or_default())
 }

@@ -104,7 +104,7 @@ async fn a_booking_is_an_event_without_its_buffers_and_found_by_its_thread() {
     );
     assert_eq!(tool(&room).settling_ability(), SettlingAbility::Fenced);
     assert_eq!(
-        tool(&room).ask_effect(&booking(1)).await,
+        tool(&room).ask_for_effect(&booking(1)).await,
         AskAnswer::Happened(None)
     );
     room.check_requests();
@@ -114,10 +114,10 @@ async fn a_booking_is_an_event_without_its_buffers_and_found_by_its_thread() {
 async fn a_booking_that_did_not_happen_is_fenced_and_the_fence_is_removed_in_the_end() {
     let room = Room::open();
     let (tool, entry) = (tool(&room), booking(1));
-    assert_eq!(tool.ask_effect(&entry).await, AskAnswer::NotYet);
-    assert_eq!(tool.put_fence(&entry).await, FenceAnswer::Done);
+    assert_eq!(tool.ask_for_effect(&entry).await, AskAnswer::NotYet);
+    assert_eq!(tool.put_event_fence(&entry).await, FenceAnswer::Done);
     assert_eq!(
-        tool.put_fence(&entry).await,
+        tool.put_event_fence(&entry).await,
         FenceAnswer::Changed,
         "it stands there already"
     );
@@ -126,7 +126,7 @@ async fn a_booking_that_did_not_happen_is_fenced_and_the_fence_is_removed_in_the
         CallAnswer::Unclear,
         "a late request finds the fence"
     );
-    assert_eq!(tool.ask_effect(&entry).await, AskAnswer::CannotHappen);
+    assert_eq!(tool.ask_for_effect(&entry).await, AskAnswer::CannotHappen);
     for _ in 0..2 {
         assert_eq!(tool.remove_fence(&entry).await, FenceAnswer::Done);
     }
@@ -145,7 +145,7 @@ async fn a_booking_that_people_deleted_happened_and_is_not_taken_for_a_fence() {
     );
     room.google.book().delete_event(CALENDAR, id(1).as_str());
     assert_eq!(
-        tool(&room).ask_effect(&booking(1)).await,
+        tool(&room).ask_for_effect(&booking(1)).await,
         AskAnswer::Happened(None)
     );
 }
@@ -154,23 +154,23 @@ async fn a_booking_that_people_deleted_happened_and_is_not_taken_for_a_fence() {
 async fn a_move_is_known_by_the_id_that_it_wrote() {
     let (room, version) = booked_room().await;
     let (tool, entry) = (tool(&room), moving(2, &version));
-    assert_eq!(tool.ask_effect(&entry).await, AskAnswer::NotYet);
+    assert_eq!(tool.ask_for_effect(&entry).await, AskAnswer::NotYet);
     assert_eq!(tool.call_effect(&entry).await, CallAnswer::Done(None));
     let event = room.find(&id(1)).await.unwrap();
     assert_eq!(
         event.time,
         Some(span("2026-11-24T15:00:00Z", "2026-11-24T15:30:00Z"))
     );
-    assert_eq!(tool.ask_effect(&entry).await, AskAnswer::Happened(None));
+    assert_eq!(tool.ask_for_effect(&entry).await, AskAnswer::Happened(None));
     let other = moving(3, &version);
     assert_eq!(tool.call_effect(&other).await, CallAnswer::Unclear);
     assert_eq!(
-        tool.ask_effect(&other).await,
+        tool.ask_for_effect(&other).await,
         AskAnswer::CannotHappen,
         "another version than was read"
     );
     room.google.book().delete_event(CALENDAR, id(1).as_str());
-    assert_eq!(tool.ask_effect(&other).await, AskAnswer::Gone);
+    assert_eq!(tool.ask_for_effect(&other).await, AskAnswer::Gone);
     room.check_requests();
 }
 
@@ -188,10 +188,10 @@ async fn a_late_move_or_cancellation_does_nothing_once_the_event_was_touched() {
             client: room.client.clone(),
             ..tool
         };
-        assert_eq!(tool.put_fence(&entry).await, FenceAnswer::Done);
+        assert_eq!(tool.put_event_fence(&entry).await, FenceAnswer::Done);
         assert_eq!(tool.call_effect(&entry).await, CallAnswer::Unclear);
-        assert_eq!(tool.ask_effect(&entry).await, AskAnswer::CannotHappen);
-        assert_eq!(tool.put_fence(&entry).await, FenceAnswer::Changed);
+        assert_eq!(tool.ask_for_effect(&entry).await, AskAnswer::CannotHappen);
+        assert_eq!(tool.put_event_fence(&entry).await, FenceAnswer::Changed);
         assert_eq!(tool.remove_fence(&entry).await, FenceAnswer::Done);
         assert_eq!(room.google.book().appointments(CALENDAR).len(), 1);
     }
@@ -201,9 +201,9 @@ async fn a_late_move_or_cancellation_does_nothing_once_the_event_was_touched() {
 async fn a_cancellation_is_known_by_the_deleted_event() {
     let (room, version) = booked_room().await;
     let (tool, entry) = (tool(&room), cancelling(2, &version));
-    assert_eq!(tool.ask_effect(&entry).await, AskAnswer::NotYet);
+    assert_eq!(tool.ask_for_effect(&entry).await, AskAnswer::NotYet);
     assert_eq!(tool.call_effect(&entry).await, CallAnswer::Done(None));
-    assert_eq!(tool.ask_effect(&entry).await, AskAnswer::Happened(None));
+    assert_eq!(tool.ask_for_effect(&entry).await, AskAnswer::Happened(None));
     assert_eq!(
         tool.call_effect(&entry).await,
         CallAnswer::Unclear,
@@ -239,9 +239,12 @@ async fn a_clear_no_is_told_and_a_lost_answer_is_settled() {
     let room = Room::open();
     room.google.next_all([Behaviour::AcceptThenDrop, Behaviour::Drop]);
     assert_eq!(tool(&room).call_effect(&booking(1)).await, CallAnswer::Unclear);
-    assert_eq!(tool(&room).ask_effect(&booking(1)).await, AskAnswer::Unanswered);
     assert_eq!(
-        tool(&room).ask_effect(&booking(1)).await,
+        tool(&room).ask_for_effect(&booking(1)).await,
+        AskAnswer::Unanswered
+    );
+    assert_eq!(
+        tool(&room).ask_for_effect(&booking(1)).await,
         AskAnswer::Happened(None)
     );
     assert_eq!(room.google.book().appointments(CALENDAR).len(), 1);
@@ -252,9 +255,12 @@ async fn a_calendar_that_is_no_longer_shared_settles_nothing() {
     let room = Room::open();
     room.google
         .usually(Behaviour::status(404, google_error(404, "notFound")));
-    assert_eq!(tool(&room).put_fence(&booking(1)).await, FenceAnswer::Unanswered);
     assert_eq!(
-        tool(&room).put_fence(&moving(2, "\"1\"")).await,
+        tool(&room).put_event_fence(&booking(1)).await,
+        FenceAnswer::Unanswered
+    );
+    assert_eq!(
+        tool(&room).put_event_fence(&moving(2, "\"1\"")).await,
         FenceAnswer::Unanswered
     );
     assert_eq!(
@@ -262,7 +268,7 @@ async fn a_calendar_that_is_no_longer_shared_settles_nothing() {
         CallAnswer::Unclear
     );
     for entry in [moving(2, "\"1\""), cancelling(3, "\"1\"")] {
-        assert_eq!(tool(&room).ask_effect(&entry).await, AskAnswer::Unanswered);
+        assert_eq!(tool(&room).ask_for_effect(&entry).await, AskAnswer::Unanswered);
     }
 }
 

@@ -69,11 +69,11 @@ pub trait EffectTool: Send + Sync {
     async fn call_effect(&self, entry: &EffectEntry) -> CallAnswer;
 
     /// Asks whether the effect happened. Changes nothing.
-    async fn ask_effect(&self, entry: &EffectEntry) -> AskAnswer;
+    async fn ask_for_effect(&self, entry: &EffectEntry) -> AskAnswer;
 
     /// Puts a fence, so that a request of the effect that comes late finds nothing to do: a marked event under the effect's id,
     /// or a touch of the event on condition of the version that was read.
-    async fn put_fence(&self, entry: &EffectEntry) -> FenceAnswer;
+    async fn put_event_fence(&self, entry: &EffectEntry) -> FenceAnswer;
 
     /// Removes the fence of an effect that failed, if one stands there.
     async fn remove_fence(&self, entry: &EffectEntry) -> FenceAnswer;
@@ -93,11 +93,11 @@ impl EffectTool for MissingEffectTool {
         CallAnswer::Refused(None)
     }
 
-    async fn ask_effect(&self, _: &EffectEntry) -> AskAnswer {
+    async fn ask_for_effect(&self, _: &EffectEntry) -> AskAnswer {
         AskAnswer::Unanswered
     }
 
-    async fn put_fence(&self, _: &EffectEntry) -> FenceAnswer {
+    async fn put_event_fence(&self, _: &EffectEntry) -> FenceAnswer {
         FenceAnswer::Unanswered
     }
 

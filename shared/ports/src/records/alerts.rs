@@ -49,7 +49,7 @@ impl Record for Alert {
         self.expires_at()
     }
 
-    fn list_leads(&self) -> Vec<Lead> {
+    fn list_record_leads(&self) -> Vec<Lead> {
         let key = if let Some(ended) = self.ended_at {
             Key::new(ENDED, None, format_sort_of_end(self, ended))
         } else {
@@ -60,7 +60,7 @@ impl Record for Alert {
     }
 
     /// An alert that ended is another item than the live one was. So it tells its end when it is stored for the first time.
-    fn derive_events(old: Option<&Self>, new: &Self, at: Timestamp) -> Vec<PublishedEvent> {
+    fn derive_published_events(old: Option<&Self>, new: &Self, at: Timestamp) -> Vec<PublishedEvent> {
         derive_alert_events(old.map(Self::state), new, at)
     }
 

@@ -35,7 +35,7 @@ impl Record for Dated<AuditEntry> {
         Some(self.expires)
     }
 
-    fn list_leads(&self) -> Vec<Lead> {
+    fn list_record_leads(&self) -> Vec<Lead> {
         vec![Lead::new(Key::new(ALL, None, self.build_sort_key()))]
     }
 

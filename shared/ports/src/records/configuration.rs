@@ -59,7 +59,7 @@ macro_rules! entry_records {
                 self.id.to_string()
             }
 
-            fn list_leads(&self) -> Vec<Lead> {
+            fn list_record_leads(&self) -> Vec<Lead> {
                 let place = format!("{}{}", prefix_of_kind($name), self.id);
                 let own = Lead::new(Key::new(OF_TENANT, Some(ConfigEntry::owner(self)), place)).shared();
                 std::iter::once(own)$(.chain($lead(self)))?.collect()

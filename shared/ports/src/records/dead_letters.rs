@@ -45,7 +45,7 @@ impl Record for DeadLetter {
         format!("{}#{}#{instance}", format_sort_time(self.at), self.id)
     }
 
-    fn list_leads(&self) -> Vec<Lead> {
+    fn list_record_leads(&self) -> Vec<Lead> {
         let [_, all, counted] = list_letter_keys(self.key());
         [build_lead_key(&self.id), all, counted].map(Lead::new).into()
     }

@@ -38,7 +38,7 @@ impl Record for Journal {
         self.journal_due_at()
     }
 
-    fn list_leads(&self) -> Vec<Lead> {
+    fn list_record_leads(&self) -> Vec<Lead> {
         let lead = |first: Timestamp| {
             let sort = format!("{}#{}", format_sort_time(first), self.thread.as_str());
             Lead::new(Key::new(BOOKED, self.owner(), sort)).shared()
@@ -46,7 +46,7 @@ impl Record for Journal {
         self.first_booked_at().map(lead).into_iter().collect()
     }
 
-    fn derive_events(old: Option<&Self>, new: &Self, at: Timestamp) -> Vec<PublishedEvent> {
+    fn derive_published_events(old: Option<&Self>, new: &Self, at: Timestamp) -> Vec<PublishedEvent> {
         derive_journal_events(old, new, at)
     }
 

@@ -36,7 +36,7 @@ impl Record for EndpointState {
         self.endpoint.to_string()
     }
 
-    fn list_leads(&self) -> Vec<Lead> {
+    fn list_record_leads(&self) -> Vec<Lead> {
         let place = format!("{}#{}", self.tenant, self.endpoint);
         vec![Lead::new(Key::new(ALL, None, place)).shared()]
     }

@@ -44,7 +44,7 @@ impl Record for Guest {
         Some(self.keep_until)
     }
 
-    fn list_leads(&self) -> Vec<Lead> {
+    fn list_record_leads(&self) -> Vec<Lead> {
         let phone = self.phone_key.iter();
         phone
             .map(|phone| Lead::new(key_of_phone(&self.tenant, phone, &self.occasion)))
@@ -81,7 +81,7 @@ pub async fn save_guest(table: &dyn Table, guest: &mut Versioned<Guest>) -> Port
 
 /// Returns the guest of the occasion who has this guest's number.
 async fn find_phone_holder(table: &dyn Table, guest: &Guest) -> PortResult<Option<GuestId>> {
-    let Some(lead) = guest.list_leads().pop() else {
+    let Some(lead) = guest.list_record_leads().pop() else {
         return Ok(None);
     };
     let Some(found) = table.get(&lead.key).await? else {

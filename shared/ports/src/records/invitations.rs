@@ -51,7 +51,7 @@ impl Record for Invitation {
         self.overdue_at()
     }
 
-    fn list_leads(&self) -> Vec<Lead> {
+    fn list_record_leads(&self) -> Vec<Lead> {
         let place = format!("{}{}", prefix_of_guest(&self.occasion, &self.guest), self.id);
         let by_guest = Key::new(BY_GUEST, self.owner(), place);
         let by_carrier = self.carrier_id().map(|id| build_carrier_key(&self.tenant, id));
@@ -59,7 +59,7 @@ impl Record for Invitation {
         keys.map(|key| Lead::new(key).shared()).collect()
     }
 
-    fn derive_events(old: Option<&Self>, new: &Self, at: Timestamp) -> Vec<PublishedEvent> {
+    fn derive_published_events(old: Option<&Self>, new: &Self, at: Timestamp) -> Vec<PublishedEvent> {
         let old = old.map(InvitationFacts::from);
         derive_invitation_events(old.as_ref(), &InvitationFacts::from(new), at)
     }

@@ -32,7 +32,7 @@ impl Record for Dated<Notice> {
         Some(self.expires)
     }
 
-    fn list_leads(&self) -> Vec<Lead> {
+    fn list_record_leads(&self) -> Vec<Lead> {
         vec![Lead::new(Key::new(BY_ID, None, self.record.id.as_str()))]
     }
 }

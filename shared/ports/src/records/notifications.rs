@@ -34,7 +34,7 @@ impl Record for Notification {
         self.pending_due_at()
     }
 
-    fn list_leads(&self) -> Vec<Lead> {
+    fn list_record_leads(&self) -> Vec<Lead> {
         let (state, tenant) = (self.state.as_str(), tenant_prefix(self.tenant.as_ref()));
         let key = Key::new(BY_STATE, None, format!("{state}#{tenant}{}", self.id));
         vec![Lead::new(key).shared()]

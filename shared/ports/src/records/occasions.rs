@@ -61,7 +61,7 @@ impl Record for MovedPageChange {
         Some(self.expires)
     }
 
-    fn derive_events(old: Option<&Self>, new: &Self, at: Timestamp) -> Vec<PublishedEvent> {
+    fn derive_published_events(old: Option<&Self>, new: &Self, at: Timestamp) -> Vec<PublishedEvent> {
         let before = old.map(|old| old.at);
         derive_page_events((&new.tenant, &new.occasion), before, new.at, at)
     }

@@ -39,7 +39,7 @@ impl Record for ScheduledMessage {
         self.send_due_at()
     }
 
-    fn list_leads(&self) -> Vec<Lead> {
+    fn list_record_leads(&self) -> Vec<Lead> {
         let by_id = Lead::new(Key::new(BY_ID, None, self.id.as_str()));
         let pending = self.send_due_at().map(|_| {
             let sort = format!("{}{}", prefix_of_instance(&self.instance), self.id);

@@ -30,7 +30,7 @@ impl Record for Token {
         self.name.to_string()
     }
 
-    fn list_leads(&self) -> Vec<Lead> {
+    fn list_record_leads(&self) -> Vec<Lead> {
         let tenant = self.tenant.as_ref().map_or("", TenantId::as_str);
         vec![
             // A request is let in by one read.

@@ -45,7 +45,7 @@ pub struct Kind {
     put: fn(&str) -> PortResult<Vec<Write>>,
     lead_keys: fn(&Key, &str) -> PortResult<Vec<Key>>,
     without_tenant: fn(&str) -> PortResult<RemovedContent>,
-    derive_events: fn(Option<&str>, &str, Timestamp) -> PortResult<Vec<PublishedEvent>>,
+    derive_published_events: fn(Option<&str>, &str, Timestamp) -> PortResult<Vec<PublishedEvent>>,
     item: fn(&str) -> PortResult<NewItem>,
     set_times_back: fn(&str, ClockRollback) -> PortResult<Option<Vec<Write>>>,
     free_held: fn(&str, Timestamp) -> PortResult<Option<Vec<Write>>>,
@@ -69,13 +69,13 @@ impl Kind {
             put: |body| put_writes(&T::from_body(body)?),
             lead_keys: |key, body| {
                 Ok(T::from_stored(key, body)?
-                    .list_leads()
+                    .list_record_leads()
                     .into_iter()
                     .map(|lead| lead.key)
                     .collect())
             },
             without_tenant: remove_content::<T>,
-            derive_events: derive_events::<T>,
+            derive_published_events: derive_published_events::<T>,
             item: |body| build_item(&T::from_body(body)?),
             set_times_back: |body, back| change_record::<T>(body, |record| record.set_times_back(back)),
             free_held: |body, now| change_record::<T>(body, |record| record.free_held(now)),
@@ -106,13 +106,13 @@ impl Kind {
     }
 
     /// Returns what is published of a change at `at`.
-    pub fn derive_events(
+    pub fn derive_published_events(
         &self,
         old: Option<&str>,
         new: &str,
         at: Timestamp,
     ) -> PortResult<Vec<PublishedEvent>> {
-        (self.derive_events)(old, new, at)
+        (self.derive_published_events)(old, new, at)
     }
 
     /// Returns the writes that store a record with times set back that lie ahead; `None` if none does.
@@ -142,12 +142,12 @@ fn change_record<T: Record>(
     change: impl FnOnce(&mut T) -> bool,
 ) -> PortResult<Option<Vec<Write>>> {
     let mut record = T::from_body(body)?;
-    let leads = record.list_leads();
+    let leads = record.list_record_leads();
     if !change(&mut record) {
         return Ok(None);
     }
     let mut writes = put_writes(&record)?;
-    writes.extend(delete_left_leads(&leads, &record.list_leads()));
+    writes.extend(delete_left_leads(&leads, &record.list_record_leads()));
     Ok(Some(writes))
 }
 
@@ -167,10 +167,14 @@ fn remove_content<T: Record>(body: &str) -> PortResult<RemovedContent> {
     })
 }
 
-fn derive_events<T: Record>(old: Option<&str>, new: &str, at: Timestamp) -> PortResult<Vec<PublishedEvent>> {
+fn derive_published_events<T: Record>(
+    old: Option<&str>,
+    new: &str,
+    at: Timestamp,
+) -> PortResult<Vec<PublishedEvent>> {
     // An old record that cannot be read is none: what is told once more is better than what is never told.
     let old = old.and_then(|old| T::from_body(old).ok());
-    Ok(T::derive_events(old.as_ref(), &T::from_body(new)?, at))
+    Ok(T::derive_published_events(old.as_ref(), &T::from_body(new)?, at))
 }
 
 /// Returns the write of a record's item.
@@ -192,7 +196,7 @@ pub(super) fn lead_writes<T: Record>(
     record: &T,
     condition_of: impl Fn(usize) -> Condition,
 ) -> PortResult<Vec<Write>> {
-    let leads = record.list_leads().into_iter().enumerate();
+    let leads = record.list_record_leads().into_iter().enumerate();
     let write = |(place, lead): (usize, Lead)| {
         let item = NewItem {
             body: match lead.content {

@@ -64,7 +64,7 @@ pub trait Record: Serialize + DeserializeOwned + Send + Sync + 'static {
     const KIND: &'static str;
     /// The names of the partitions of its leads, each `{kind}.{word}`.
     const LEADS: &'static [&'static str] = &[];
-    /// `true` if changes of such a record may be published: [`Self::derive_events`] is asked.
+    /// `true` if changes of such a record may be published: [`Self::derive_published_events`] is asked.
     const IS_PUBLISHED: bool = false;
     /// `false` if such a record means nothing elsewhere or later: an export leaves it out, and the first start on a backup deletes it.
     const IS_MOVED: bool = true;
@@ -100,12 +100,12 @@ pub trait Record: Serialize + DeserializeOwned + Send + Sync + 'static {
     }
 
     /// Returns what leads to the record.
-    fn list_leads(&self) -> Vec<Lead> {
+    fn list_record_leads(&self) -> Vec<Lead> {
         Vec::new()
     }
 
     /// Returns what is published of a change at `at`. Asked only of kinds that are published.
-    fn derive_events(_old: Option<&Self>, _new: &Self, _at: Timestamp) -> Vec<PublishedEvent> {
+    fn derive_published_events(_old: Option<&Self>, _new: &Self, _at: Timestamp) -> Vec<PublishedEvent> {
         Vec::new()
     }
 

@@ -44,7 +44,7 @@ impl<T: Record> Versioned<T> {
     }
 
     fn stored(record: T, version: Version) -> Self {
-        let (leads, expiry) = (record.list_leads(), record.compute_expiry());
+        let (leads, expiry) = (record.list_record_leads(), record.compute_expiry());
         Self {
             record,
             version: Some(version),
@@ -74,7 +74,7 @@ impl<T: Record> Versioned<T> {
     /// Notes that the record is stored as it is, with this version.
     pub(crate) fn note_saved(&mut self, version: Option<Version>) {
         self.version = version;
-        self.leads = self.record.list_leads();
+        self.leads = self.record.list_record_leads();
         self.expiry = self.record.compute_expiry();
     }
 
@@ -91,7 +91,7 @@ pub enum SaveOutcome {
     Saved,
     /// Another writer changed the stored record, or what was written beside it: nothing was written.
     Conflict,
-    /// Another record has the lead at this place of [`Record::list_leads`]: nothing was written.
+    /// Another record has the lead at this place of [`Record::list_record_leads`]: nothing was written.
     Taken(usize),
 }
 
@@ -122,7 +122,7 @@ impl Change {
             writes: vec![put_item(record, versioned.condition())?],
             places: Vec::new(),
         };
-        let leads = record.list_leads();
+        let leads = record.list_record_leads();
         let is_stored = |lead: &Lead| versioned.leads.contains(lead);
         let condition = |place: usize| match &leads[place] {
             lead if lead.is_unique && !is_stored(lead) => Condition::Absent,

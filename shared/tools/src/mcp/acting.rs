@@ -84,7 +84,7 @@ impl<S: Secrets> EffectTool for McpEffects<'_, S> {
         }
     }
 
-    async fn ask_effect(&self, entry: &EffectEntry) -> AskAnswer {
+    async fn ask_for_effect(&self, entry: &EffectEntry) -> AskAnswer {
         let Some(ask) = self.find_question() else {
             return AskAnswer::Unanswered;
         };
@@ -106,7 +106,7 @@ impl<S: Secrets> EffectTool for McpEffects<'_, S> {
         }
     }
 
-    async fn put_fence(&self, _: &EffectEntry) -> FenceAnswer {
+    async fn put_event_fence(&self, _: &EffectEntry) -> FenceAnswer {
         FenceAnswer::Unanswered
     }
 

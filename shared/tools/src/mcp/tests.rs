@@ -352,7 +352,7 @@ async fn a_server_that_can_be_asked_tells_whether_an_effect_happened() {
         (McpDoes::Hangs, AskAnswer::Unanswered),
     ] {
         server.set_tool("look", "", &schema(), does.clone());
-        assert_eq!(acting.ask_effect(&entry()).await, wanted, "{does:?}");
+        assert_eq!(acting.ask_for_effect(&entry()).await, wanted, "{does:?}");
         assert_eq!(
             server.calls().last().unwrap().arguments,
             json!({"key": entry().id})

@@ -279,9 +279,9 @@ pub async fn what_leads_to_an_event_too_early_makes_it_due_no_sooner<S: Store>(s
     let state = state();
     let event = failed(&state, 8, Some(9));
     save(store, &state, std::slice::from_ref(&event)).await;
-    let lead = succeed(store.get(&event.list_leads()[0].key)).await;
+    let lead = succeed(store.get(&event.list_record_leads()[0].key)).await;
     let early = NewItem {
-        key: failed(&state, 8, Some(5)).list_leads()[0].key.clone(),
+        key: failed(&state, 8, Some(5)).list_record_leads()[0].key.clone(),
         body: lead.unwrap().body,
         expires: None,
         due: None,

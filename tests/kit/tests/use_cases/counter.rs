@@ -65,7 +65,7 @@ impl EffectTool for &Counter {
         }
     }
 
-    async fn ask_effect(&self, entry: &EffectEntry) -> AskAnswer {
+    async fn ask_for_effect(&self, entry: &EffectEntry) -> AskAnswer {
         if self.is_silent.load(Ordering::SeqCst) {
             return AskAnswer::Unanswered;
         }
@@ -75,7 +75,7 @@ impl EffectTool for &Counter {
         AskAnswer::NotYet
     }
 
-    async fn put_fence(&self, _: &EffectEntry) -> FenceAnswer {
+    async fn put_event_fence(&self, _: &EffectEntry) -> FenceAnswer {
         FenceAnswer::Unanswered
     }
 

@@ -186,7 +186,7 @@ impl EffectTool for Calendar {
         }
     }
 
-    async fn ask_effect(&self, entry: &EffectEntry) -> AskAnswer {
+    async fn ask_for_effect(&self, entry: &EffectEntry) -> AskAnswer {
         self.look().await;
         let found = entry.event().and_then(|event| self.event(event));
         match (&entry.action, found) {
@@ -209,7 +209,7 @@ impl EffectTool for Calendar {
         }
     }
 
-    async fn put_fence(&self, entry: &EffectEntry) -> FenceAnswer {
+    async fn put_event_fence(&self, entry: &EffectEntry) -> FenceAnswer {
         self.look().await;
         let mut events = self.events.lock().unwrap();
         let id = entry.event().unwrap().clone();

@@ -380,7 +380,7 @@ impl EffectTool for ActingTool<'_> {
         }
     }
 
-    async fn ask_effect(&self, entry: &EffectEntry) -> AskAnswer {
+    async fn ask_for_effect(&self, entry: &EffectEntry) -> AskAnswer {
         self.be_asked().await;
         let events = self.fake_world.events();
         let found = entry.event().and_then(|event| events.get(event));
@@ -421,7 +421,7 @@ impl EffectTool for ActingTool<'_> {
         answer
     }
 
-    async fn put_fence(&self, entry: &EffectEntry) -> FenceAnswer {
+    async fn put_event_fence(&self, entry: &EffectEntry) -> FenceAnswer {
         self.be_asked().await;
         let answer = {
             let mut state = self.fake_world.state();

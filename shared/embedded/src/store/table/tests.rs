@@ -38,7 +38,7 @@ impl Record for Note {
         self.until
     }
 
-    fn list_leads(&self) -> Vec<Lead> {
+    fn list_record_leads(&self) -> Vec<Lead> {
         vec![Lead::new(Key::new(
             "notes.also",
             self.owner(),
@@ -46,7 +46,7 @@ impl Record for Note {
         ))]
     }
 
-    fn derive_events(_old: Option<&Self>, new: &Self, at: Timestamp) -> Vec<PublishedEvent> {
+    fn derive_published_events(_old: Option<&Self>, new: &Self, at: Timestamp) -> Vec<PublishedEvent> {
         vec![PublishedEvent::for_test(&new.tenant, &new.name, at)]
     }
 }

@@ -97,7 +97,7 @@ async fn find_end(deps: &Deps, tool: &dyn EffectTool, entry: &EffectEntry) -> Se
     }
     let (system, limit) = (deps.system(), entry.limit.unsigned_abs());
     for _ in 0..ROUNDS {
-        let asked = run_within(system, limit, tool.ask_effect(entry)).await;
+        let asked = run_within(system, limit, tool.ask_for_effect(entry)).await;
         match asked.unwrap_or(AskAnswer::Unanswered) {
             AskAnswer::Happened(result) => return SettlingFinding::End(EntryEnd::Done, result),
             AskAnswer::CannotHappen => {
@@ -116,7 +116,7 @@ async fn find_end(deps: &Deps, tool: &dyn EffectTool, entry: &EffectEntry) -> Se
             }
             AskAnswer::NotYet => {}
         }
-        let fenced = run_within(system, limit, tool.put_fence(entry)).await;
+        let fenced = run_within(system, limit, tool.put_event_fence(entry)).await;
         if fenced.unwrap_or(FenceAnswer::Unanswered) == FenceAnswer::Unanswered {
             return SettlingFinding::NobodyKnows;
         }

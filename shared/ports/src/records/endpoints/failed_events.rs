@@ -37,7 +37,7 @@ impl Record for FailedEvent {
         Some(self.expires_at())
     }
 
-    fn list_leads(&self) -> Vec<Lead> {
+    fn list_record_leads(&self) -> Vec<Lead> {
         let lead = |next: Timestamp| {
             let place = format!(
                 "{}#{}",

@@ -1,9 +1,27 @@
-//! The share of the processors of threads whose work nobody waits for closely.
+//! Starts threads, locks what they share, and lowers the priority of those whose work nobody waits for closely.
+
+use crate::folder::OpenError;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread::{Builder, JoinHandle};
 
 /// The number by which such a thread is nicer than the process. While the processors cannot do all that is asked, it gets about a third
 /// of the time of the other threads.
 #[cfg(target_os = "linux")]
 const BACKGROUND_NICE: i32 = 5;
+
+/// Starts a thread of the store.
+pub(crate) fn spawn_thread(
+    name: &str,
+    work: impl FnOnce() + Send + 'static,
+) -> Result<JoinHandle<()>, OpenError> {
+    let thread = Builder::new().name(name.to_owned());
+    thread.spawn(work).map_err(OpenError::Thread)
+}
+
+/// Locks `mutex`, also after a panic: the holders of these locks cannot leave the data half changed.
+pub(crate) fn lock_unpoisoned<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// Lowers the priority of the calling thread, for work that must not slow acknowledgements down.
 ///
