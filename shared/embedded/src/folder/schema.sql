@@ -85,7 +85,7 @@ CREATE TABLE conversations (
     person_since INTEGER, -- since when a person owes an answer
     body TEXT NOT NULL
 ) STRICT;
--- The newest conversation of a thread (`select_latest`). A number is given once.
+-- The newest conversation of a thread (`find_latest_conversation`). A number is given once.
 CREATE UNIQUE INDEX conversations_thread ON conversations (thread, number);
 -- The newest conversations of all tenants (`search_conversations`).
 CREATE INDEX conversations_newest ON conversations (last_at, id);
@@ -97,9 +97,9 @@ CREATE INDEX conversations_due ON conversations (due) WHERE due IS NOT NULL;
 CREATE INDEX conversations_kept ON conversations (tenant, kept_since) WHERE kept_since IS NOT NULL;
 -- The newest conversations of a tenant (`search_conversations`).
 CREATE INDEX conversations_newest_of_tenant ON conversations (tenant, last_at, id);
--- The conversations of a tenant in which a person owes an answer (`select_waiting_page`).
+-- The conversations of a tenant in which a person owes an answer (`list_waiting_conversations`).
 CREATE INDEX conversations_waiting_of_tenant ON conversations (tenant, person_since, id) WHERE person_since IS NOT NULL;
--- Those of all tenants (`select_waiting_page`, `list_waiting_for_person`).
+-- Those of all tenants (`list_waiting_conversations`, `list_waiting_for_person`).
 CREATE INDEX conversations_waiting ON conversations (person_since, id) WHERE person_since IS NOT NULL;
 
 -- The labels of the conversations that have some: a copy of those in their records, by which lists find them.
