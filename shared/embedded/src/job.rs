@@ -213,7 +213,7 @@ fn run_in_transaction(
     }
     begin_transaction(connection, begin)?;
     for job in batch {
-        run_savepoint(connection, || job.run_once(connection))?;
+        run_savepoint(connection, "job", || job.run_once(connection))?;
     }
     run_statement(connection, "COMMIT")
 }
@@ -232,24 +232,25 @@ pub(crate) fn in_savepoint<T>(
     work: impl FnOnce(&Connection) -> DbResult<T>,
 ) -> DbResult<T> {
     let mut outcome = Err(DbError::Panicked);
-    run_savepoint(connection, || {
+    run_savepoint(connection, "part", || {
         outcome = catch_unwind(AssertUnwindSafe(|| work(connection))).unwrap_or(Err(DbError::Panicked));
         outcome.is_ok()
     })?;
     outcome
 }
 
-/// Runs `work`, and undoes its changes if it returns `false`. An error means that the transaction cannot go on.
-fn run_savepoint(connection: &Connection, work: impl FnOnce() -> bool) -> DbResult<()> {
-    run_statement(connection, "SAVEPOINT part")?;
+/// Runs `work`, and undoes its changes if it returns `false`. An error means that the transaction cannot go on. A part of a job has another
+/// `name` than the job, so that a part whose savepoint stays open is undone with its job.
+fn run_savepoint(connection: &Connection, name: &str, work: impl FnOnce() -> bool) -> DbResult<()> {
+    run_statement(connection, &format!("SAVEPOINT {name}"))?;
     if !work() && !connection.is_autocommit() {
-        run_statement(connection, "ROLLBACK TO part")?;
+        run_statement(connection, &format!("ROLLBACK TO {name}"))?;
     }
     // SQLite may undo the whole transaction by itself, as a full disk makes it do: then there is no savepoint to release.
     if connection.is_autocommit() {
         return Err(DbError::Commit("the transaction was rolled back".to_owned()));
     }
-    run_statement(connection, "RELEASE part")
+    run_statement(connection, &format!("RELEASE {name}"))
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/providers/er
 
 const HEAD: &str = "# What providers' errors mean
 
-Written by the tests of `shared/whatsapp` from the tables that classify_answer; to change it, change those and run
+Written by the tests of `shared/whatsapp` from the tables that classify; to change it, change those and run
 `UPDATE_DOCS=1 cargo test -p recado-whatsapp errors_page`.
 
 | class | what follows |

@@ -47,7 +47,6 @@ pub(super) async fn serve_client(desk: ToolDesk) -> Result<()> {
             }
             continue;
         };
-        has_begun |= method == "initialize";
         let Some(id) = message.get("id").filter(|id| !id.is_null()).cloned() else {
             if method == "notifications/cancelled" {
                 let cancelled = open.remove(&message["params"]["requestId"].to_string());
@@ -55,6 +54,7 @@ pub(super) async fn serve_client(desk: ToolDesk) -> Result<()> {
             }
             continue;
         };
+        has_begun = true;
         let (cancels, cancelled) = oneshot::channel();
         open.insert(id.to_string(), cancels);
         let (desk, output) = (desk.clone(), output.clone());

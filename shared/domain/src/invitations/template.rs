@@ -335,6 +335,8 @@ mod tests {
         assert_eq!(email.html, Some(format!("<p>{escaped} &lt;3</p>")));
         let refused = one.render_email(&values(&[])).unwrap_err().to_string();
         assert_eq!(refused, "template `invite` needs values for a");
+        let broken = template(&json!({"channel": "email", "subject": "s", "text": "{{a"}));
+        assert!(broken.render_email(&values(&[("a", "x")])).is_err());
     }
 
     #[test]

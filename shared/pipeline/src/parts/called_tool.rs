@@ -84,7 +84,6 @@ pub(super) fn describe_missing_time() -> Told {
     (ToolOutcome::NoTime, told.to_owned())
 }
 
-/// Returns the outcome of a call that failed.
 /// Waits for the answer of a tool or a calendar, within the limits of the call.
 pub(super) async fn await_answer<T>(
     deps: &Deps,
@@ -100,6 +99,7 @@ pub(super) fn describe_tool_failure(failure: &ToolFailure) -> Told {
     (outcome_of(failure), failure.to_string())
 }
 
+/// Returns the outcome of a call that failed.
 pub(super) fn outcome_of(failure: &ToolFailure) -> ToolOutcome {
     match failure {
         ToolFailure::BadArguments(_) => ToolOutcome::BadArguments,

@@ -279,7 +279,6 @@ async fn record_unclear(deps: &Deps, instance: &InstanceId) -> PortResult<()> {
     Ok(())
 }
 
-/// Returns the time of the next probe: after 30 s, 1, 2, 4, 8 and then always 10 minutes.
 /// Describes an observation after which the parked conversations wait on. The instance is probed again, the later the more `probes` it
 /// had.
 fn observe_waiting(
@@ -297,6 +296,7 @@ fn observe_waiting(
     }
 }
 
+/// Returns the time of the next probe: after 30 s, 1, 2, 4, 8 and then always 10 minutes.
 fn next_probe_time(now: Timestamp, probes: u32) -> Timestamp {
     let wait = PROBE_FIRST
         .saturating_mul(1 << probes.min(5))

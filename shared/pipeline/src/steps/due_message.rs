@@ -134,7 +134,6 @@ async fn convert_to_message(
     Ok(WriteOutcome::Written)
 }
 
-/// Gives up a scheduled message that nobody can or may send.
 /// Changes a pending message by `change`, which refuses if the message is not pending any more.
 async fn change_pending(
     deps: &Deps,

@@ -3,6 +3,8 @@
 use super::events::McpEventReader;
 use super::failure::McpFailure;
 use crate::ANSWER_MAX;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use recado_domain::secret::Secret;
 use recado_http_client::read_body_within;
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderValue};
@@ -28,6 +30,12 @@ const SESSION_HEADER: &str = "mcp-session-id";
 const METHOD_HEADER: &str = "mcp-method";
 const NAME_HEADER: &str = "mcp-name";
 
+/// The header with the last event of a stream that is asked for again.
+const LAST_EVENT_HEADER: &str = "last-event-id";
+
+/// The beginning of a header's value that is written in base64.
+const IN_BASE64: &str = "=?base64?";
+
 /// The types of answers.
 const JSON: &str = "application/json";
 const EVENTS: &str = "text/event-stream";
@@ -35,8 +43,9 @@ const EVENTS: &str = "text/event-stream";
 /// The code of a request that is not known here.
 const METHOD_NOT_FOUND: i64 = -32_601;
 
-/// Time after which a stream of news that ended is asked for again.
+/// Time after which a stream that ended is asked for again, unless the server names another; and the longest that it may name.
 const AGAIN_AFTER: Duration = Duration::from_secs(1);
+const AGAIN_AFTER_MAX: Duration = Duration::from_secs(30);
 
 /// Greatest time for the request that ends a session.
 const END_TIMEOUT: Duration = Duration::from_secs(3);
@@ -121,12 +130,18 @@ impl McpConnection {
         self.has_news.store(true, Ordering::SeqCst);
     }
 
-    /// Hears what the server says unasked, for at most so long. A server need not have such a stream.
+    /// Hears what the server says unasked, for at most so long. A server need not have such a stream. One that ends without an event is
+    /// not asked for again.
     pub(super) async fn hear_news(self: Arc<Self>, within: Duration) {
         let listens = async {
             while let Some(mut events) = self.ask_for_news().await {
+                let mut has_told = false;
                 while let Ok(Some(event)) = events.next_event().await {
+                    has_told = true;
                     self.hear_message(&event, None).await;
+                }
+                if !has_told {
+                    return;
                 }
                 sleep(AGAIN_AFTER).await;
             }
@@ -140,11 +155,20 @@ impl McpConnection {
             let (_, message) = self.write_request("subscriptions/listen", &wanted);
             self.post_message(&message).await.ok()
         } else {
+            self.session.as_ref()?;
             let asked = self.build_request(Method::GET).header(ACCEPT, EVENTS);
             asked.send().await.ok()
         };
-        let answer = answer.filter(|one| one.status().is_success() && is_of_type(one, EVENTS));
-        answer.map(McpEventReader::new)
+        answer.and_then(read_stream)
+    }
+
+    /// Asks for the rest of a stream that ended before its answer. `None`: the server gave its events no ids, or has no more.
+    async fn ask_for_rest(&self, ended: &McpEventReader) -> Option<McpEventReader> {
+        let last = ended.last_id()?;
+        sleep(ended.retry_after().unwrap_or(AGAIN_AFTER).min(AGAIN_AFTER_MAX)).await;
+        let asked = self.build_request(Method::GET).header(ACCEPT, EVENTS);
+        let asked = asked.header(LAST_EVENT_HEADER, last);
+        asked.send().await.ok().and_then(read_stream)
     }
 
     /// Sends a request. Returns its result, and the session's name if the answer has one.
@@ -154,7 +178,21 @@ impl McpConnection {
         params: &Value,
     ) -> Result<(Value, Option<HeaderValue>), McpFailure> {
         let (id, message) = self.write_request(method, params);
-        let answer = self.post_message(&message).await?;
+        let mut awaited = AwaitedRequest {
+            connection: self,
+            cancelled_id: (method != "initialize" && !self.has_no_sessions()).then_some(id),
+        };
+        let answered = self.await_result(&message, id).await;
+        awaited.cancelled_id = None;
+        answered
+    }
+
+    async fn await_result(
+        &self,
+        message: &Value,
+        id: u64,
+    ) -> Result<(Value, Option<HeaderValue>), McpFailure> {
+        let answer = self.post_message(message).await?;
         let session = answer.headers().get(SESSION_HEADER).cloned();
         Ok((self.read_result(answer, id).await?, session))
     }
@@ -196,7 +234,7 @@ impl McpConnection {
             ];
             for (header, name) in named {
                 if let Some(name) = name.as_str() {
-                    request = request.header(header, name);
+                    request = request.header(header, write_header_value(name));
                 }
             }
         }
@@ -234,12 +272,15 @@ impl McpConnection {
     async fn read_result(&self, answer: Response, id: u64) -> Result<Value, McpFailure> {
         if is_of_type(&answer, EVENTS) {
             let mut events = McpEventReader::new(answer);
-            while let Some(event) = events.next_event().await? {
-                if let Some(result) = self.hear_message(&event, Some(id)).await {
-                    return result;
+            loop {
+                while let Some(event) = events.next_event().await? {
+                    if let Some(result) = self.hear_message(&event, Some(id)).await {
+                        return result;
+                    }
                 }
+                let rest = self.ask_for_rest(&events).await;
+                events = rest.ok_or_else(|| events.into_failure())?;
             }
-            return Err(McpFailure::Failed("the connection was closed".to_owned()));
         }
         if !is_of_type(&answer, JSON) {
             return Err(McpFailure::other_protocol());
@@ -286,6 +327,25 @@ impl McpConnection {
     }
 }
 
+/// A request whose answer is awaited. The server is told if nobody waits for it any more.
+struct AwaitedRequest<'a> {
+    connection: &'a McpConnection,
+    /// The id by which the server is told; `None`: it need not know.
+    cancelled_id: Option<u64>,
+}
+
+impl Drop for AwaitedRequest<'_> {
+    fn drop(&mut self) {
+        if let (Some(id), Ok(runtime)) = (self.cancelled_id, Handle::try_current()) {
+            let params = json!({"requestId": id, "reason": "nobody waits for the answer any more"});
+            let message = json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params});
+            let tells = self.connection.build_request(Method::POST);
+            let tells = tells.header(ACCEPT, format!("{JSON}, {EVENTS}")).json(&message);
+            runtime.spawn(tells.timeout(END_TIMEOUT).send());
+        }
+    }
+}
+
 impl Drop for McpConnection {
     fn drop(&mut self) {
         if let (Some(_), Ok(runtime)) = (&self.session, Handle::try_current()) {
@@ -297,6 +357,21 @@ impl Drop for McpConnection {
 
 fn describe_client() -> Value {
     json!({"name": "recado", "version": env!("CARGO_PKG_VERSION")})
+}
+
+/// Returns the events of an answer; `None` if it is no stream of events.
+fn read_stream(answer: Response) -> Option<McpEventReader> {
+    let is_stream = answer.status().is_success() && is_of_type(&answer, EVENTS);
+    is_stream.then(|| McpEventReader::new(answer))
+}
+
+/// Writes a name as a header may have it: in base64 if it has characters that no header has.
+fn write_header_value(name: &str) -> String {
+    let is_plain = name.bytes().all(|byte| (b' '..=b'~').contains(&byte)) && name.trim() == name;
+    if is_plain && !name.starts_with(IN_BASE64) {
+        return name.to_owned();
+    }
+    format!("{IN_BASE64}{}?=", STANDARD.encode(name))
 }
 
 fn is_of_type(answer: &Response, wanted: &str) -> bool {

@@ -4,12 +4,14 @@ use super::failure::McpFailure;
 use crate::ANSWER_MAX;
 use reqwest::Response;
 use std::collections::VecDeque;
+use std::time::Duration;
 
 /// A reader of the events of an answer.
 #[derive(Debug)]
 pub(super) struct McpEventReader {
     answer: Response,
     events: EventSplitter,
+    broke_off: bool,
 }
 
 impl McpEventReader {
@@ -17,20 +19,42 @@ impl McpEventReader {
         Self {
             answer,
             events: EventSplitter::default(),
+            broke_off: false,
         }
     }
 
-    /// Returns the data of the next event; `None` at the end. Events without data are left out.
+    /// Returns the id of the last event that has one.
+    pub(super) fn last_id(&self) -> Option<&str> {
+        self.events.last_id.as_deref()
+    }
+
+    /// Returns the time after which the server wants to be asked for the rest.
+    pub(super) fn retry_after(&self) -> Option<Duration> {
+        self.events.retry_after
+    }
+
+    /// Returns the failure of a stream that ended before its answer.
+    pub(super) fn into_failure(self) -> McpFailure {
+        if self.broke_off {
+            McpFailure::broken_answer()
+        } else {
+            McpFailure::Failed("the connection was closed".to_owned())
+        }
+    }
+
+    /// Returns the data of the next event; `None` at the end, or where the stream broke off. Events without data are left out.
     pub(super) async fn next_event(&mut self) -> Result<Option<Vec<u8>>, McpFailure> {
         loop {
             if let Some(event) = self.events.whole.pop_front() {
                 return Ok(Some(event));
             }
-            let piece = self.answer.chunk().await;
-            let Some(piece) = piece.map_err(|_| McpFailure::broken_answer())? else {
-                return Ok(None);
-            };
-            self.events.add_piece(&piece)?;
+            match self.answer.chunk().await {
+                Ok(Some(piece)) => self.events.add_piece(&piece)?,
+                ended => {
+                    self.broke_off = ended.is_err();
+                    return Ok(None);
+                }
+            }
         }
     }
 }
@@ -43,6 +67,8 @@ struct EventSplitter {
     /// The data of the event that has no end yet.
     data: Vec<u8>,
     whole: VecDeque<Vec<u8>>,
+    last_id: Option<String>,
+    retry_after: Option<Duration>,
 }
 
 impl EventSplitter {
@@ -74,8 +100,19 @@ impl EventSplitter {
             }
             self.data
                 .extend_from_slice(data.strip_prefix(b" ").unwrap_or(data));
+        } else if let Some((field, value)) = split_field(line) {
+            match field {
+                "id" => self.last_id = Some(value.to_owned()).filter(|id| !id.is_empty()),
+                "retry" => self.retry_after = value.parse().ok().map(Duration::from_millis),
+                _ => {}
+            }
         }
     }
+}
+
+fn split_field(line: &[u8]) -> Option<(&str, &str)> {
+    let (field, value) = std::str::from_utf8(line).ok()?.split_once(':')?;
+    Some((field, value.strip_prefix(' ').unwrap_or(value)))
 }
 
 #[cfg(test)]
@@ -93,6 +130,7 @@ mod tests {
             }
             let whole: Vec<Vec<u8>> = events.whole.into();
             assert_eq!(whole, [b"{\"a\":\n1}".to_vec(), b"2".to_vec()], "{size}");
+            assert_eq!(events.last_id.as_deref(), Some("1"), "{size}");
         }
     }
 

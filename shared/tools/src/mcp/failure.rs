@@ -8,8 +8,9 @@ use serde_json::Value;
 /// Greatest length of a server's own words about an error, in characters.
 const WORDS_MAX: usize = 500;
 
-/// The codes of errors that say that a request was not done: it is malformed, its method is unknown, or its arguments are wrong.
-const REJECTING_CODES: [i64; 3] = [-32_600, -32_601, -32_602];
+/// The codes of errors that say that a request was not done: it is malformed, its method is unknown, its arguments are wrong, or its
+/// headers do not say what it says.
+const REJECTING_CODES: [i64; 4] = [-32_600, -32_601, -32_602, -32_020];
 
 /// The reason why a request to a server brought nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,7 +47,9 @@ impl McpFailure {
 
     /// Judges why a request brought no answer.
     pub(super) fn from_request_error(error: &reqwest::Error) -> Self {
-        if error.is_connect() {
+        if error.is_builder() {
+            Self::NothingLeft("its request could not be written".to_owned())
+        } else if error.is_connect() {
             Self::NothingLeft("there is no connection to its server".to_owned())
         } else if error.is_timeout() {
             Self::TimedOut

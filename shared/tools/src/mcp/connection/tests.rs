@@ -72,3 +72,48 @@ async fn each_refusal_is_judged_by_its_status_and_by_the_error_that_it_carries()
         assert_eq!(refused, Err(wanted), "{does:?}");
     }
 }
+
+#[tokio::test]
+async fn a_stream_that_ends_before_its_answer_is_read_on_by_the_id_of_its_last_event() {
+    let answer = "data: {\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{\"found\":7}}\n\n";
+    let does = vec![
+        says(200, EVENTS, "id: e7\nretry: 1\ndata:\n\n"),
+        says(200, EVENTS, answer),
+    ];
+    let (connection, stand_in) = open_with(does).await;
+    let result = connection.send_request("tools/call", &json!({})).await;
+    assert_eq!(result, Ok(json!({"found": 7})));
+    let rest = &stand_in.requests()[3];
+    assert!(rest.line.starts_with("GET "), "{}", rest.line);
+    assert!(rest.headers.contains(&"last-event-id: e7".to_owned()));
+}
+
+#[tokio::test]
+async fn a_server_is_told_that_nobody_waits_for_an_answer_any_more() {
+    let asked = Arc::new(tokio::sync::Notify::new());
+    let (connection, stand_in) =
+        open_with(vec![Does::HangsAndTells(asked.clone()), Does::Answers(202, "")]).await;
+    let params = json!({});
+    tokio::select! {
+        answer = connection.send_request("tools/call", &params) => panic!("{answer:?}"),
+        () = asked.notified() => {}
+    }
+    while stand_in.requests().len() < 4 {
+        tokio::task::yield_now().await;
+    }
+    let told = &stand_in.requests()[3].body;
+    assert_eq!(told["method"], "notifications/cancelled");
+    assert_eq!(told["params"]["requestId"], 2);
+}
+
+#[test]
+fn a_name_that_no_header_may_have_is_written_in_base64() {
+    for (name, written) in [
+        ("find_slots", "find_slots"),
+        ("ação", "=?base64?YcOnw6Nv?="),
+        (" spaced", "=?base64?IHNwYWNlZA==?="),
+        ("=?base64?x?=", "=?base64?PT9iYXNlNjQ/eD89?="),
+    ] {
+        assert_eq!(write_header_value(name), written);
+    }
+}
