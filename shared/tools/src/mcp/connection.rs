@@ -43,7 +43,7 @@ const EVENTS: &str = "text/event-stream";
 /// The code of a request that is not known here.
 const METHOD_NOT_FOUND: i64 = -32_601;
 
-/// Time after which a stream that ended is asked for again, unless the server names another; and the longest that it may name.
+/// Waits before a stream that ended is asked for again: the usual one, and the longest that a server may name.
 const AGAIN_AFTER: Duration = Duration::from_secs(1);
 const AGAIN_AFTER_MAX: Duration = Duration::from_secs(30);
 
