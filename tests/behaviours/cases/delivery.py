@@ -118,17 +118,18 @@ def batch(recado):
 @behaviour("2.31", "A reply to a contact goes before the rest of a batch")
 def replies_before_a_batch(recado):
     tenant = host_of_an_occasion(recado, instance={"rate": {"per_second": 2.0, "burst": 2}})
-    numbers, contact = [new_number() for _ in range(20)], new_number()
+    numbers, contact = [new_number() for _ in range(12)], new_number()
     add_guests(tenant, *({"id": f"g{place}", "phone": f"+{number}"} for place, number in enumerate(numbers)))
-    same(deliver(tenant, guestIds=[f"g{place}" for place in range(20)]).status, 202)
-    tenant.wait_sent(numbers[0])
+    same(deliver(tenant, guestIds=[f"g{place}" for place in range(12)]).status, 202)
+    # The guests are sent to in no certain order.
+    until(lambda: any(tenant.sent(number) for number in numbers), "the first of the batch")
     tenant.write(contact, "e a minha pergunta?")
     replied = tenant.wait_sent(contact).at
     left = [number for number in numbers if not tenant.sent(number)]
     for number in numbers:
         tenant.wait_sent(number, seconds=60)
     behind = [number for number in numbers if tenant.sent(number)[0].at > replied]
-    assert left and len(behind) >= 4, f"{len(behind)} of 20 left behind the reply"
+    assert left and len(behind) >= 4, f"{len(behind)} of 12 left behind the reply"
 
 
 @behaviour("3.2", "3.9", "3.50", "3.55", "3.77",
