@@ -42,7 +42,6 @@ pub enum GuestCommand {
 /// The list of guests.
 const GUESTS: AnswerTable = AnswerTable {
     nothing: "No guests.",
-    headings: &["id", "name", "phone", "status"],
     fields: &["id", "name", "phone", "status"],
     ..AnswerTable::EMPTY
 };

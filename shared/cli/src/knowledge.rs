@@ -269,7 +269,6 @@ async fn find_source_id(there: &InstallationClient, agent: &str, named: &str) ->
 /// The list of the sources of an agent.
 const SOURCES: AnswerTable = AnswerTable {
     nothing: "No sources.",
-    headings: &["id", "title", "blocks", "bytes", "added_at"],
     fields: &["id", "title", "blocks", "bytes", "added_at"],
     times: &["added_at"],
     ..AnswerTable::EMPTY

@@ -54,7 +54,6 @@ const DAY_MS: i64 = 86_400_000;
 /// The list of tokens.
 const TOKENS: AnswerTable = AnswerTable {
     nothing: "No tokens but the installation's own.",
-    headings: &["name", "tenant", "role", "created_at", "created_by", "expires_at"],
     fields: &["name", "tenant", "role", "created_at", "created_by", "expires_at"],
     times: &["created_at", "expires_at"],
     ..AnswerTable::EMPTY

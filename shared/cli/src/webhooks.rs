@@ -132,7 +132,6 @@ const ENDPOINT_FIELDS: [&str; 3] = ["url", "kinds", "disabled"];
 /// The list of endpoints.
 const ENDPOINTS: AnswerTable = AnswerTable {
     nothing: "No webhook endpoints.",
-    headings: &["id", "status", "accepted_at", "url"],
     fields: &["id", "status", "accepted_at", "url"],
     times: &["accepted_at"],
     ..AnswerTable::EMPTY
@@ -141,7 +140,6 @@ const ENDPOINTS: AnswerTable = AnswerTable {
 /// The list of events that an endpoint did not accept.
 const FAILED: AnswerTable = AnswerTable {
     nothing: "No failed events.",
-    headings: &["cursor", "kind", "at", "attempts", "next_attempt_at", "error"],
     fields: &["cursor", "kind", "at", "attempts", "next_attempt_at", "error"],
     times: &["at", "next_attempt_at"],
     ..AnswerTable::EMPTY

@@ -60,7 +60,7 @@ pub(crate) fn collect_rows(answer: &Value, columns: &[&str]) -> Vec<Vec<String>>
 pub(crate) struct AnswerTable {
     /// The sentence in place of a table without rows.
     pub(crate) nothing: &'static str,
-    /// The headings of the columns.
+    /// The headings of the columns, where they are not the names of the fields.
     pub(crate) headings: &'static [&'static str],
     /// The fields of an item that the columns show.
     pub(crate) fields: &'static [&'static str],
@@ -91,10 +91,15 @@ impl AnswerTable {
                 *cell = format_local_time(cell);
             }
         }
+        let headings = if self.headings.is_empty() {
+            self.fields
+        } else {
+            self.headings
+        };
         if self.below.is_empty() {
-            return format_table(self.headings, rows);
+            return format_table(headings, rows);
         }
-        format_with_lines_below(self.headings, rows, collect_rows(answer, self.below))
+        format_with_lines_below(headings, rows, collect_rows(answer, self.below))
     }
 }
 
