@@ -17,13 +17,15 @@ use crate::workers;
 use anyhow::{Context, Result, bail};
 use axum::Router;
 use futures::future::{LocalBoxFuture, join, ready};
+use recado_configuration::StartedConfiguration;
+use recado_configuration::key_check;
+use recado_configuration::key_check::{FoundKeys, InstanceKeys};
 use recado_domain::secret::Secret;
 use recado_embedded::{
     Embedded, EmbeddedSystem, EventReader, FULL_DISK_REMEDY, RecoveryCounts, is_disk_full,
 };
-use recado_http::{
-    ApiOptions, EventFeed, HealthProbe, accept_extra_slashes, api_router, api_routes, record_webhooks,
-};
+use recado_features::{api_router, api_routes};
+use recado_http::{ApiOptions, EventFeed, HealthProbe, accept_extra_slashes, record_webhooks};
 use recado_http_client::build_http_client;
 use recado_local::compose::{LocalComposition, compose_components};
 use recado_local::environment::LocalEnvironment;
@@ -33,8 +35,6 @@ use recado_machine::{address_file, configuration_file};
 use recado_notify::EndpointPoster;
 use recado_onboarding::SetupDesk;
 use recado_pipeline::Deps;
-use recado_pipeline::configure::StartedConfiguration;
-use recado_pipeline::key_check::{self, FoundKeys, InstanceKeys};
 use recado_pipeline::ports::{CredentialState, PortError};
 use recado_whatsapp::SimulatedOutbox;
 use std::net::SocketAddr;

@@ -6,7 +6,7 @@ use recado_domain::access::Caller;
 use recado_domain::config::Instance;
 use recado_local::environment::LocalEnvironment;
 use recado_pipeline::Deps;
-use recado_pipeline::configure;
+
 use recado_pipeline::ports::PageRequest;
 use std::io::ErrorKind;
 use std::net::SocketAddr;
@@ -20,7 +20,8 @@ pub(crate) async fn check_webhook_secret(deps: &Deps, environment: &LocalEnviron
     }
     let one = PageRequest::first(1);
     let known =
-        configure::list_visible_entries::<Instance>(deps, &Caller::installation(), None, &one).await?;
+        recado_configuration::list_visible_entries::<Instance>(deps, &Caller::installation(), None, &one)
+            .await?;
     if known.items.is_empty() {
         return Ok(());
     }

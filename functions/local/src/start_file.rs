@@ -1,10 +1,10 @@
 //! The configuration file of a start, and what is kept of it for the next.
 
 use anyhow::{Context, Result};
+use recado_configuration::StartedConfiguration;
 use recado_domain::config::{ConfigDocument, KeptEntry};
 use recado_embedded::Embedded;
 use recado_pipeline::Deps;
-use recado_pipeline::configure::{self, StartedConfiguration};
 use recado_pipeline::records::applied_file::read_applied_file;
 use recado_pipeline::table::put_record;
 
@@ -16,7 +16,7 @@ pub(crate) async fn apply_at_start(
     source: &str,
 ) -> Result<StartedConfiguration> {
     let before = read_applied_file(embedded).await?;
-    let started = configure::apply_start_file(deps, document, before)
+    let started = recado_configuration::apply_start_file(deps, document, before)
         .await
         .with_context(|| format!("the configuration ({source}) was not applied"))?;
     put_record(embedded, &started.applied).await?;

@@ -1,12 +1,12 @@
 //! The watchman: tells alerts every minute, delivers their notifications, and shows somebody else that Recado runs.
 
 use anyhow::Result;
+use recado_alerts::{KnownState, deliver_notifications, evaluate_alerts};
 use recado_embedded::Embedded;
 use recado_local::environment::LocalEnvironment;
 use recado_local::keyring::EnvironmentSecrets;
 use recado_notify::{DELIVERY_TIMEOUT, Notifier};
 use recado_pipeline::Deps;
-use recado_pipeline::alert::{KnownState, deliver_notifications, evaluate_alerts};
 use recado_pipeline::ports::PortResult;
 use recado_pipeline::reconcile::ReconcileReport;
 use std::time::Duration;

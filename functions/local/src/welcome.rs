@@ -1,9 +1,9 @@
 //! Prints at a start where Recado listens and the state of each instance.
 
+use recado_configuration::key_check::{FoundKeys, InstanceKeys};
 use recado_domain::config::{ConfigDocument, KeptEntry};
 use recado_domain::http_agent::HTTP_AGENT_MODEL;
 use recado_local::environment::LocalEnvironment;
-use recado_pipeline::key_check::{FoundKeys, InstanceKeys};
 use recado_pipeline::ports::CredentialState;
 use std::collections::BTreeSet;
 use std::net::SocketAddr;

@@ -10,7 +10,7 @@ use recado_domain::ids::TenantId;
 use recado_domain::knowledge::SplitDocument;
 use recado_domain::media_type::MediaType;
 use recado_domain::message::TextGap;
-use recado_knowledge::{SplitSettings, analyze_document};
+use recado_knowledge_search::{SplitSettings, analyze_document};
 use recado_ports::ports::{DocumentToRead, ReadDocument, ReadingFailure};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};

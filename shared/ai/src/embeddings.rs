@@ -8,7 +8,7 @@ use crate::openai_server::{ServerFailure, build_server_url, exchange_with_server
 use async_trait::async_trait;
 use futures::future::{Either, select};
 use recado_domain::config::CredentialRef;
-use recado_knowledge::hash_ngrams;
+use recado_knowledge_search::hash_ngrams;
 use recado_ports::ports::{Embedder, EmbeddingError, Embeddings, Secrets, System};
 use recado_ports::settings::VariableReader;
 use reqwest::Url;

@@ -2,7 +2,7 @@
 
 use recado_domain::knowledge::{FoundBlocks, KnowledgeSnapshot, SnapshotName};
 use recado_http_client::{FetchLimits, GuardedClients, HostReach};
-use recado_knowledge::{KnowledgeShelf, renew_analysis};
+use recado_knowledge_search::{KnowledgeShelf, renew_analysis};
 use recado_ports::ports::{FetchedDocument, KnownVectors, LibraryError, PageFailure, SearchedQuestion};
 use std::time::Duration;
 

@@ -18,7 +18,7 @@ use recado_domain::knowledge::{FoundBlocks, KnowledgeSnapshot, SnapshotName, Spl
 use recado_domain::model_files::FileOmission;
 use recado_google_calendar::GoogleCalendar;
 use recado_http_client::GuardedClients;
-use recado_knowledge::{KnowledgeShelf, SplitSettings};
+use recado_knowledge_search::{KnowledgeShelf, SplitSettings};
 use recado_ports::ports::{
     DocumentReader, DocumentToRead, Embedder, EmbeddingError, Embeddings, FetchedDocument, HttpAgentRequest,
     KnowledgeLibrary, KnownVectors, LibraryError, Llm, LlmError, LlmReply, LlmRequest, PageFailure,

@@ -3,7 +3,7 @@
 use crate::reading_process::{ProcessFailure, read_in_process};
 use recado_documents::{DocumentError, ReadContent, ReadingLimits, ReadingPurpose, ReadingTask};
 use recado_domain::media_type::MediaType;
-use recado_knowledge::write_markdown_section;
+use recado_knowledge_search::write_markdown_section;
 
 /// The text of a document that was read.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -37,6 +37,7 @@ pub mod file_text;
 pub mod folding;
 pub mod follow_up;
 pub mod formatting;
+pub mod health;
 mod hexadecimal;
 pub mod hours;
 pub mod http_agent;

@@ -3,7 +3,7 @@
 //! Each loop passes a beat whenever it comes round. The beats are looked at by others: by requests for `/health` and by the process,
 //! on threads on which none of the loops runs. So they tell of it also when every thread of the background is held up.
 
-use recado_pipeline::health::HealthStatus;
+use recado_domain::health::HealthStatus;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -47,7 +47,7 @@ impl BackgroundBeats {
     }
 
     /// Returns the health of the background. `None`: nothing runs in it.
-    pub(crate) fn judge(&self) -> Option<HealthStatus> {
+    pub fn judge(&self) -> Option<HealthStatus> {
         if self.lock_loops().is_empty() {
             return None;
         }

@@ -11,16 +11,16 @@ use tokio::sync::{broadcast, watch};
 const BATCHES_KEPT: usize = 256;
 
 /// The number of events of a batch at most.
-pub(crate) const BATCH_MAX: usize = 200;
+pub const BATCH_MAX: usize = 200;
 
 /// Events that were published one after the other.
 #[derive(Debug)]
-pub(crate) struct FeedBatch {
+pub struct FeedBatch {
     /// The place before the first of them.
-    pub(crate) from: EventCursor,
+    pub from: EventCursor,
     /// The place behind the last of them.
-    pub(crate) to: EventCursor,
-    pub(crate) events: Vec<LoggedEvent>,
+    pub to: EventCursor,
+    pub events: Vec<LoggedEvent>,
 }
 
 /// The feed of published events. Clones share one feed.
@@ -32,7 +32,7 @@ pub struct EventFeed {
 
 /// The news of the feed for a stream.
 #[derive(Debug)]
-pub(crate) enum FeedNews {
+pub enum FeedNews {
     /// The next batch.
     Batch(Arc<FeedBatch>),
     /// Batches were missed.
@@ -43,14 +43,14 @@ pub(crate) enum FeedNews {
 
 /// One stream's end of the feed.
 #[derive(Debug)]
-pub(crate) struct Subscription {
+pub struct Subscription {
     batches: broadcast::Receiver<Arc<FeedBatch>>,
     closing: watch::Receiver<bool>,
 }
 
 impl Subscription {
     /// Waits for the next batch.
-    pub(crate) async fn wait_for_batch(&mut self) -> FeedNews {
+    pub async fn wait_for_batch(&mut self) -> FeedNews {
         let closing = pin!(self.closing.wait_for(|closing| *closing));
         let next = pin!(self.batches.recv());
         match select(closing, next).await {
@@ -70,7 +70,7 @@ impl EventFeed {
         Self { batches, closing }
     }
 
-    pub(crate) fn open_subscription(&self) -> Subscription {
+    pub fn open_subscription(&self) -> Subscription {
         Subscription {
             batches: self.batches.subscribe(),
             closing: self.closing.clone(),

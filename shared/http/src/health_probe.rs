@@ -5,10 +5,11 @@ use crate::background_beats::BackgroundBeats;
 use crate::problem;
 use futures::future::{Either, select};
 use recado_domain::dead_letter::QueueName;
+use recado_domain::health::HealthStatus;
 use recado_domain::{SignedDuration, Timestamp};
 use recado_pipeline::Deps;
-use recado_pipeline::health::{HealthStatus, check_store_writes};
 use recado_pipeline::ports::{DiskSpace, PortError, QueueDepths};
+use recado_pipeline::steps::store_check::check_store_writes;
 use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -44,17 +45,17 @@ struct HealthProbeState {
 
 /// The result of the last check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct HealthProbeResult {
-    pub(crate) store: HealthStatus,
-    pub(crate) queue: HealthStatus,
+pub struct HealthProbeResult {
+    pub store: HealthStatus,
+    pub queue: HealthStatus,
     /// When the oldest webhook came that is acknowledged and not recorded; `None` if none waits.
-    pub(crate) oldest_intake: Option<Timestamp>,
+    pub oldest_intake: Option<Timestamp>,
     /// State of the disk; `None` if the records are not on a disk.
-    pub(crate) disk: Option<HealthStatus>,
+    pub disk: Option<HealthStatus>,
     /// State of the work in the background; `None` if the process has none.
-    pub(crate) background: Option<HealthStatus>,
+    pub background: Option<HealthStatus>,
     /// Time of the last successful write that was made to prove that the store accepts writes.
-    pub(crate) written: Option<Timestamp>,
+    pub written: Option<Timestamp>,
 }
 
 impl HealthProbe {
@@ -90,7 +91,7 @@ impl HealthProbe {
     }
 
     /// Returns `true` if the disk had less room than it should at the last check.
-    pub(crate) fn is_disk_full(&self) -> bool {
+    pub fn is_disk_full(&self) -> bool {
         self.lock_state().disk_full == Some(true)
     }
 
@@ -136,7 +137,7 @@ impl HealthProbe {
     }
 
     /// Returns the last result. If requests may cause checks and the last one is too old, checks first.
-    pub(crate) async fn probe_if_stale(&self, deps: &Deps, depths: &dyn QueueDepths) -> HealthProbeResult {
+    pub async fn probe_if_stale(&self, deps: &Deps, depths: &dyn QueueDepths) -> HealthProbeResult {
         let old = !is_fresh(self.lock_state().tried, deps.system().now());
         if self.on_request && old {
             self.probe_store(deps, depths).await;

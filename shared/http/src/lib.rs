@@ -8,39 +8,41 @@
 //! `application/problem+json` (RFC 9457); every response carries `X-Correlation-Id` (the client's own if it sent a
 //! valid one and proved who it is), `Cache-Control: no-store` and `X-Content-Type-Options: nosniff`.
 
-mod api;
+pub mod api;
 mod background_beats;
 mod correlation;
-mod event_feed;
+pub mod event_feed;
 mod extra_slashes;
 mod health_probe;
 mod json_fault;
 mod keys;
 mod large_bodies;
-mod problem;
-mod problem_code;
+pub mod problem;
+pub mod problem_code;
 mod push_desk;
-mod query;
-mod token_limit;
+pub mod query;
+pub mod token_limit;
 mod webhook;
 mod webhook_recording;
 
-pub use api::{
-    ApiOptions, ConnectRequest, GaugeReading, MetricsPage, PhonePairing, ProviderSetup, SetupAction,
-    SetupAnswer, SetupCheck, SetupError, SetupRequest, api_routes,
+pub use crate::api::context::ApiOptions;
+pub use crate::api::metrics_page::{GaugeReading, MetricsPage};
+pub use crate::api::provider_setup::{
+    ConnectRequest, PhonePairing, ProviderSetup, SetupAction, SetupAnswer, SetupCheck, SetupError,
+    SetupRequest,
 };
-pub use background_beats::{BackgroundBeats, LoopBeat};
-pub use event_feed::EventFeed;
-pub use extra_slashes::accept_extra_slashes;
-pub use health_probe::HealthProbe;
-pub use keys::Keys;
-pub use problem::HttpProblem;
-pub use push_desk::PushDesk;
+pub use crate::background_beats::{BackgroundBeats, LoopBeat};
+pub use crate::event_feed::EventFeed;
+pub use crate::extra_slashes::accept_extra_slashes;
+pub use crate::health_probe::HealthProbe;
+pub use crate::keys::Keys;
+pub use crate::problem::HttpProblem;
+pub use crate::push_desk::PushDesk;
+pub use crate::token_limit::ClientAddress;
+pub use crate::webhook::{WebhookLimits, webhook_routes};
+pub use crate::webhook_recording::{ReceivedWebhook, record_webhooks};
 pub use recado_whatsapp::SimulatedOutbox;
 pub use recado_whatsapp::webhook::WebhookKeys;
-pub use token_limit::ClientAddress;
-pub use webhook::{WebhookLimits, webhook_routes};
-pub use webhook_recording::{ReceivedWebhook, record_webhooks};
 
 use axum::Router;
 use recado_pipeline::Deps;
@@ -55,18 +57,14 @@ pub fn webhook_router(deps: Arc<Deps>, keys: Arc<dyn Keys>, limits: WebhookLimit
     ))
 }
 
-/// Returns the operators' routes: `/health`, `/v1/…` and `/simulator/outbox`. Any other path is a 404.
-pub fn api_router(deps: Arc<Deps>, keys: Arc<dyn Keys>, options: ApiOptions) -> Router {
-    finish_router(api_routes(Arc::clone(&deps), keys, options), deps)
-}
-
 /// Joins the providers' routes with those of operators, for an installation on one machine. (Two finished routers cannot be
 /// merged: each has a fallback.) What is served goes through [`accept_extra_slashes`] at the end.
 pub fn whole_router(webhook: Router, api: Router, deps: Arc<Deps>) -> Router {
     finish_router(webhook.merge(api), deps)
 }
 
-fn finish_router(routes: Router, deps: Arc<Deps>) -> Router {
+/// Adds the answers to unknown paths and methods, and the correlation id.
+pub fn finish_router(routes: Router, deps: Arc<Deps>) -> Router {
     routes
         .method_not_allowed_fallback(problem::method_not_allowed)
         .fallback(problem::no_such_route)
@@ -75,6 +73,3 @@ fn finish_router(routes: Router, deps: Arc<Deps>) -> Router {
             correlation::attach_correlation,
         ))
 }
-
-#[cfg(test)]
-mod tests;

@@ -7,7 +7,7 @@ use recado_pipeline::ports::PortError;
 use serde_json::json;
 
 /// The media type of every error.
-pub(crate) const CONTENT_TYPE: &str = "application/problem+json";
+pub const CONTENT_TYPE: &str = "application/problem+json";
 
 /// The number of seconds after which a client may try again when a store or queue did not answer.
 const RETRY_AFTER_SECONDS: &str = "5";
@@ -34,32 +34,32 @@ impl HttpProblem {
     }
 
     /// Returns the HTTP status of the answer.
-    pub(crate) fn status(&self) -> StatusCode {
+    pub fn status(&self) -> StatusCode {
         self.status
     }
 
     /// Creates a 400: the request itself is wrong.
-    pub(crate) fn bad_request(detail: impl Into<String>) -> Self {
+    pub fn bad_request(detail: impl Into<String>) -> Self {
         Self::new(StatusCode::BAD_REQUEST, detail)
     }
 
     /// Creates a 404: what the request names does not exist.
-    pub(crate) fn not_found(detail: impl Into<String>) -> Self {
+    pub fn not_found(detail: impl Into<String>) -> Self {
         Self::new(StatusCode::NOT_FOUND, detail)
     }
 
     /// Creates a 404 for a path below which providers' routes are.
-    pub(crate) fn no_such_provider() -> Self {
+    pub fn no_such_provider() -> Self {
         Self::not_found("there is no such provider")
     }
 
     /// Creates a 503 with `Retry-After`.
-    pub(crate) fn unavailable(detail: impl Into<String>) -> Self {
+    pub fn unavailable(detail: impl Into<String>) -> Self {
         Self::new(StatusCode::SERVICE_UNAVAILABLE, detail).with_retry()
     }
 
     /// Creates a 429 with `Retry-After`.
-    pub(crate) fn busy(detail: impl Into<String>) -> Self {
+    pub fn busy(detail: impl Into<String>) -> Self {
         Self::new(StatusCode::TOO_MANY_REQUESTS, detail).with_retry()
     }
 
@@ -68,7 +68,7 @@ impl HttpProblem {
     }
 
     /// Creates a 413. `max` is the largest body, in bytes.
-    pub(crate) fn body_too_large(max: usize) -> Self {
+    pub fn body_too_large(max: usize) -> Self {
         Self::new(
             StatusCode::PAYLOAD_TOO_LARGE,
             format!("the body is larger than {max} bytes"),
@@ -77,19 +77,21 @@ impl HttpProblem {
     }
 
     /// Names the kind of the error, if it has a name.
-    pub(crate) fn with_code(mut self, code: Option<ProblemCode>) -> Self {
+    #[must_use]
+    pub fn with_code(mut self, code: Option<ProblemCode>) -> Self {
         self.code = code;
         self
     }
 
-    pub(crate) fn with_header(mut self, name: HeaderName, value: HeaderValue) -> Self {
+    #[must_use]
+    pub fn with_header(mut self, name: HeaderName, value: HeaderValue) -> Self {
         self.header = Some((name, value));
         self
     }
 
     /// Logs the failure of a store or queue and maps it to a problem. 503: the failure may pass. 413: a record is too
     /// large. All other failures are a 500.
-    pub(crate) fn from_port_error(error: &PortError) -> Self {
+    pub fn from_port_error(error: &PortError) -> Self {
         log_port_error(error);
         if error.is_retryable() {
             return Self::unavailable("a store or queue is unavailable; try again");
@@ -105,7 +107,7 @@ impl HttpProblem {
 }
 
 /// Logs the failure of a store or queue. The cause of a [`PortError::Invalid`] may quote a record and is left out.
-pub(crate) fn log_port_error(error: &PortError) {
+pub fn log_port_error(error: &PortError) {
     match error {
         PortError::Unavailable { what, source } => {
             tracing::error!(what, error = %source, "a store or queue is unavailable");
@@ -144,7 +146,7 @@ impl IntoResponse for HttpProblem {
 }
 
 /// Answers a path that has no route with a 404.
-pub(crate) async fn no_such_route(uri: Uri) -> HttpProblem {
+pub async fn no_such_route(uri: Uri) -> HttpProblem {
     if uri.path().starts_with("/webhooks/") || uri.path().starts_with("/api/webhook/") {
         return HttpProblem::no_such_provider();
     }
@@ -152,7 +154,7 @@ pub(crate) async fn no_such_route(uri: Uri) -> HttpProblem {
 }
 
 /// Answers a known path with a method that it does not have with a 405. axum adds `Allow`.
-pub(crate) async fn method_not_allowed() -> HttpProblem {
+pub async fn method_not_allowed() -> HttpProblem {
     HttpProblem::new(
         StatusCode::METHOD_NOT_ALLOWED,
         "this route does not have that method",

@@ -5,9 +5,9 @@ use serde::Serialize;
 
 /// The kind of a refusal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[cfg_attr(test, derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum ProblemCode {
+pub enum ProblemCode {
     /// The role of the token does not include the request.
     Role,
     /// The body is too large.
@@ -55,7 +55,7 @@ pub(crate) enum ProblemCode {
 }
 
 impl ProblemCode {
-    pub(crate) fn of_conversation_error(why: ConversationError) -> Self {
+    pub fn of_conversation_error(why: ConversationError) -> Self {
         match why {
             ConversationError::Resolved => Self::Resolved,
             ConversationError::TakenOver => Self::TakenOver,
@@ -64,7 +64,7 @@ impl ProblemCode {
         }
     }
 
-    pub(crate) fn of_annotation_error(why: AnnotationError) -> Self {
+    pub fn of_annotation_error(why: AnnotationError) -> Self {
         match why {
             AnnotationError::LabelForm => Self::LabelForm,
             AnnotationError::TooManyLabels => Self::TooManyLabels,

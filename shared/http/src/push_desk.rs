@@ -30,12 +30,12 @@ impl PushDesk {
     }
 
     /// Returns the URL that opens a connection with a ticket.
-    pub(crate) fn write_connection_url(&self, ticket: &PushTicket) -> String {
+    pub fn write_connection_url(&self, ticket: &PushTicket) -> String {
         format!("{}?ticket={}", self.url, ticket.text.expose_secret())
     }
 
     /// Makes a ticket of a tenant, or (`None`) of the installation.
-    pub(crate) async fn make_ticket(&self, tenant: Option<TenantId>) -> PortResult<PushTicket> {
+    pub async fn make_ticket(&self, tenant: Option<TenantId>) -> PortResult<PushTicket> {
         (self.make_ticket)(tenant).await
     }
 }

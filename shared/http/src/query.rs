@@ -31,7 +31,7 @@ const CURSOR_MAX: usize = 2000;
 
 /// Query parameters. Malformed ones are a 400 that says what is wrong with them.
 #[derive(Debug)]
-pub(crate) struct QueryParams<T>(pub(crate) T);
+pub struct QueryParams<T>(pub T);
 
 impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for QueryParams<T> {
     type Rejection = HttpProblem;
@@ -59,7 +59,7 @@ fn query_problem(error: &QueryRejection) -> HttpProblem {
 
 /// A parameter in the path. A malformed one is a 400.
 #[derive(Debug)]
-pub(crate) struct PathParam<T>(pub(crate) T);
+pub struct PathParam<T>(pub T);
 
 impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for PathParam<T> {
     type Rejection = HttpProblem;
@@ -73,10 +73,7 @@ impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for PathPar
 }
 
 /// Checks the limit and the cursor of a list request.
-pub(crate) fn parse_page_request(
-    limit: Option<usize>,
-    cursor: Option<String>,
-) -> Result<PageRequest, HttpProblem> {
+pub fn parse_page_request(limit: Option<usize>, cursor: Option<String>) -> Result<PageRequest, HttpProblem> {
     let limit = limit.unwrap_or(LIMIT_DEFAULT);
     if !(1..=LIMIT_MAX).contains(&limit) {
         return Err(HttpProblem::bad_request(format!(
@@ -93,7 +90,7 @@ pub(crate) fn parse_page_request(
 }
 
 /// Encodes the cursor of a store for an answer, so that it stands in a URL as it is.
-pub(crate) fn encode_cursor(cursor: &str) -> String {
+pub fn encode_cursor(cursor: &str) -> String {
     URL_SAFE_NO_PAD.encode(cursor)
 }
 
@@ -108,7 +105,7 @@ fn decode_cursor(text: &str) -> Option<String> {
 const DISCARDED_MAX: usize = 32 * 1024 * 1024;
 
 /// Reads a body of at most `max` bytes. A larger `Content-Length` is refused, and nothing of the body is kept.
-pub(crate) async fn read_body(headers: &HeaderMap, body: Body, max: usize) -> Result<Bytes, HttpProblem> {
+pub async fn read_body(headers: &HeaderMap, body: Body, max: usize) -> Result<Bytes, HttpProblem> {
     let length = content_length(headers);
     let (body, length) = refuse_too_large(body, length, max).await?;
     let mut reading = BodyReader::new(body, length, max);
@@ -215,9 +212,7 @@ fn read_problem(error: &axum::Error) -> HttpProblem {
 }
 
 /// Parses a JSON body that may be left out or `null`. A malformed body is a 400.
-pub(crate) fn parse_optional_body<'a, T: Deserialize<'a> + Default>(
-    body: &'a [u8],
-) -> Result<T, HttpProblem> {
+pub fn parse_optional_body<'a, T: Deserialize<'a> + Default>(body: &'a [u8]) -> Result<T, HttpProblem> {
     if body.is_empty() {
         return Ok(T::default());
     }
@@ -226,7 +221,7 @@ pub(crate) fn parse_optional_body<'a, T: Deserialize<'a> + Default>(
 }
 
 /// Parses a JSON body. A malformed body is a 400, and so is one that is nested so deeply that its record could not be read again.
-pub(crate) fn parse_json_body<'a, T: Deserialize<'a>>(body: &'a [u8]) -> Result<T, HttpProblem> {
+pub fn parse_json_body<'a, T: Deserialize<'a>>(body: &'a [u8]) -> Result<T, HttpProblem> {
     if is_nested_too_deep(body) {
         return Err(HttpProblem::bad_request("the body is nested too deeply"));
     }

@@ -59,7 +59,7 @@ impl TokenLimit {
 }
 
 /// Limits the refused tokens of the routes.
-pub(crate) fn limit_refused_tokens(routes: Router) -> Router {
+pub fn limit_refused_tokens(routes: Router) -> Router {
     routes.layer(from_fn_with_state(
         Arc::<TokenLimit>::default(),
         answer_refused_token,

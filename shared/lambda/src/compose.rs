@@ -13,6 +13,7 @@ use recado_aws::{
 };
 use recado_domain::dead_letter::QueueName;
 use recado_email::{CarrierSettings, EmailClients};
+use recado_features::FEATURES;
 use recado_http::WebhookLimits;
 use recado_http_client::{ClientError, build_http_client, build_public_http_client};
 use recado_pipeline::ports::PortError;
@@ -193,7 +194,7 @@ pub async fn compose_aws_deps(needs: &FunctionNeeds) -> Result<AwsComposition, C
     let push = environment.push_url.as_deref();
     let push = push.map(|url| NewsPush::new(PushSender::new(&clients.shared, url, environment.log_requests)));
     let queues = AwsQueues::new(clients, config, OsSystem);
-    let mut deps = Components::new(store, queues, providers, llm, OsSystem, settings);
+    let mut deps = Components::new(store, queues, providers, llm, OsSystem, &FEATURES, settings);
     deps.deps_mut().exclusive_turns = ExclusiveTurns::one_at_a_time();
     Ok(AwsComposition {
         deps,

@@ -38,13 +38,13 @@ use axum::http::StatusCode;
 use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::Response;
 use futures::future::BoxFuture;
+use recado_alerts::{AlertReport, DeliveryReport};
 use recado_aws::{PublishedChanges, StreamRecord};
 use recado_console::{ConsoleOptions, console_routes};
 use recado_http::{ApiOptions, HealthProbe, ProviderSetup, PushDesk};
 use recado_notify::Notifier;
-use recado_pipeline::alert::{self, AlertReport, DeliveryReport};
 use recado_pipeline::ports::{PortResult, System};
-use recado_pipeline::{Verdict, handle_outbound_message, handle_turns_message, process, reconcile, webhooks};
+use recado_pipeline::{Verdict, handle_outbound_message, handle_turns_message, process, reconcile};
 use std::sync::Arc;
 
 /// Applies an event from the queue `inbound`.
@@ -104,7 +104,7 @@ pub fn publish_changes(
 /// Wakes the endpoints that are told of events which were just published. Of a failure `reconcile` makes up within a minute.
 async fn wake_endpoints(deps: &AwsDeps, published: &PublishedChanges, last: &StreamRecord) {
     let woken = async {
-        let jobs = webhooks::list_jobs_of_news(deps, published.tenants.iter()).await?;
+        let jobs = recado_endpoints::list_jobs_of_news(deps, published.tenants.iter()).await?;
         deps.queues.enqueue_endpoint_jobs(&jobs, &last.id).await
     };
     if let Err(error) = woken.await {
@@ -118,14 +118,16 @@ pub fn run_endpoint_job<'a>(
     posts: &'a AwsEndpointPosts,
     message: BatchMessage,
 ) -> BoxFuture<'a, Verdict> {
-    Box::pin(async move { webhooks::handle_endpoint_job(deps, posts, &message.body, message.deadline).await })
+    Box::pin(async move {
+        recado_endpoints::handle_endpoint_job(deps, posts, &message.body, message.deadline).await
+    })
 }
 
 /// Wakes all endpoints that have something to be posted, and removes what is known of those that were removed. Returns how many.
 pub fn wake_due_endpoints(deps: &AwsDeps) -> BoxFuture<'_, PortResult<usize>> {
     Box::pin(async move {
-        webhooks::remove_unknown_states(deps).await?;
-        let jobs = webhooks::list_due_jobs(deps).await?;
+        recado_endpoints::remove_unknown_states(deps).await?;
+        let jobs = recado_endpoints::list_due_jobs(deps).await?;
         let minute = deps.system.now().as_second() / 60;
         deps.queues
             .enqueue_endpoint_jobs(&jobs, &minute.to_string())
@@ -158,12 +160,12 @@ pub fn tell_alerts<'a>(
 ) -> BoxFuture<'a, PortResult<(AlertReport, DeliveryReport)>> {
     Box::pin(async move {
         let deps = &composed.deps;
-        let known = alert::KnownState {
+        let known = recado_alerts::KnownState {
             disk_free: None,
             reading: reconciled.and_then(|done| done.reading.as_ref()),
             missing_secrets: reconciled.and_then(|done| done.missing_secrets.as_deref()),
         };
-        let told = Box::pin(alert::evaluate_alerts(
+        let told = Box::pin(recado_alerts::evaluate_alerts(
             &deps.store,
             &deps.queues,
             &deps.system,
@@ -171,7 +173,7 @@ pub fn tell_alerts<'a>(
         ))
         .await?;
         let notifier = Notifier::new(deps, composed.http.clone(), composed.secrets.clone());
-        let delivered = alert::deliver_notifications(&deps.store, &deps.system, &notifier).await?;
+        let delivered = recado_alerts::deliver_notifications(&deps.store, &deps.system, &notifier).await?;
         Ok((told, delivered))
     })
 }
@@ -208,7 +210,7 @@ pub fn build_api_router(composed: AwsComposition, provider_setup: ProviderSetup)
         applies_file: false,
     };
     let (keys, store) = (AwsKeys::new(composed.secrets), composed.deps.store.clone());
-    let api = recado_http::api_router(composed.deps.deps, Arc::new(keys), options);
+    let api = recado_features::api_router(composed.deps.deps, Arc::new(keys), options);
     let console = ConsoleOptions {
         has_event_stream: false,
         push_url: composed.environment.push_url,

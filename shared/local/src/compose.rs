@@ -7,6 +7,7 @@ use recado_ai::Model;
 use recado_domain::web_url::is_sent_unencrypted;
 use recado_email::EmailClients;
 use recado_embedded::{Clock, Embedded, EmbeddedSystem};
+use recado_features::FEATURES;
 use recado_http_client::{build_http_client, build_public_http_client};
 use recado_pipeline::ports::Llm;
 use recado_pipeline::{Components, Deps, Settings};
@@ -72,7 +73,7 @@ pub async fn compose_components(environment: &LocalEnvironment, simulate: bool) 
         ..environment.settings.clone()
     };
     let (store, queues) = (embedded.clone(), embedded.clone());
-    let components = Components::new(store, queues, providers, llm, EmbeddedSystem, settings);
+    let components = Components::new(store, queues, providers, llm, EmbeddedSystem, &FEATURES, settings);
     Ok(LocalComposition {
         deps: components.deps,
         emails,

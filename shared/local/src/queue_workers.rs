@@ -15,7 +15,7 @@ use recado_pipeline::ports::PortResult;
 use recado_pipeline::records::scheduled_messages::list_due_scheduled;
 use recado_pipeline::settings::VisibilityTimeouts;
 use recado_pipeline::table::Kind;
-use recado_pipeline::{Verdict, deliver, handle_outbound_message, handle_turns_message, process};
+use recado_pipeline::{Verdict, handle_outbound_message, handle_turns_message, process};
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -284,7 +284,7 @@ async fn run_scheduled_sends(
         };
         for (tenant, id) in due {
             beat.pass();
-            if let Err(error) = deliver::release_due_message(&deps, &tenant, &id).await {
+            if let Err(error) = recado_sends::release_due_message(&deps, &tenant, &id).await {
                 tracing::warn!(message_id = %id, %error, "a scheduled message could not be sent yet");
             }
         }

@@ -8,9 +8,9 @@ use recado_domain::config::WhatsAppDestination;
 use recado_domain::content::Content;
 use recado_domain::ids::IdempotencyKey;
 use recado_domain::options::SendOptions;
-use recado_pipeline::deliver::{DeliverRequest, accept_message};
 use recado_pipeline::ports::{ChannelError, Secrets};
 use recado_pipeline::random_id::generate_correlation_id;
+use recado_sends::{DeliverRequest, accept_message};
 
 /// Longest text of a message, and of a template's parameter, in characters.
 const TEXT_MAX: usize = 3_000;

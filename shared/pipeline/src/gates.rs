@@ -1,5 +1,5 @@
 //! The features of the sender. A module has those that look at the same thing; [`crate::features`] lists them all.
 
-pub(crate) mod instance_state;
-pub(crate) mod permission;
-pub(crate) mod sent_message;
+pub mod instance_state;
+pub mod permission;
+pub mod sent_message;

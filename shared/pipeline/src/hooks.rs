@@ -2,12 +2,13 @@
 //!
 //! The path itself names no feature: it asks every one of a list, in the order of the list.
 
-pub(crate) mod after_commit;
-pub(crate) mod beside_send;
-pub(crate) mod feature_timer;
-pub(crate) mod inbound_rule;
-pub(crate) mod reconcile_pass;
-pub(crate) mod reply_check;
-pub(crate) mod send_form;
-pub(crate) mod send_gate;
-pub(crate) mod turn_part;
+pub mod after_commit;
+pub mod beside_send;
+pub mod feature_timer;
+pub mod inbound_rule;
+pub mod job_handler;
+pub mod reconcile_pass;
+pub mod reply_check;
+pub mod send_form;
+pub mod send_gate;
+pub mod turn_part;

@@ -8,26 +8,23 @@
 //! if it is a rule, in the domain. Other crates name both as modules of this crate. `hooks` has the questions that the path of
 //! a message asks of features, and `features` lists who answers; `gates` are the features of the sender.
 
+mod commit_order;
+pub mod deps;
 mod features;
-mod gates;
-mod hooks;
+pub mod gates;
+pub mod hooks;
 pub mod measure;
-mod parts;
+pub mod parts;
 mod queue_jobs;
-mod rules;
-mod steps;
+pub mod rules;
+pub mod steps;
 mod usecases;
 
-pub use queue_jobs::{handle_outbound_message, handle_turns_message};
-pub use recado_ports::{
-    Components, Deps, ExclusiveTurns, RetryLock, Settings, deps, ports, random_id, records, retry_write,
-    settings, step_commit, table,
-};
-pub use steps::outgoing_check::NotSendable;
-pub use steps::verdict::Verdict;
-pub use steps::{delivery_permission, effects, installation_reading, question_rewriting, trace_span, upload};
-pub use usecases::{
-    alert, appointments, audit, catch_up, configure, contacts, deliver, health, ingest, key_check, knowledge,
-    message_file, occasions, operate, opt_outs, process, published_events, reconcile, self_check,
-    tenant_removal, tokens, trace, trends, usage, webhooks,
-};
+pub use crate::queue_jobs::{handle_outbound_message, handle_turns_message};
+pub use crate::steps::outgoing_check::NotSendable;
+pub use crate::steps::verdict::Verdict;
+pub use crate::steps::{installation_reading, trace_span, upload};
+pub use crate::usecases::{catch_up, ingest, process, reconcile};
+pub use deps::{Components, Deps, ExclusiveTurns, RetryLock};
+pub use features::Features;
+pub use recado_ports::{Settings, ports, random_id, records, retry_write, settings, step_commit, table};

@@ -1,19 +1,15 @@
 //! The messages of the queues `turns` and `outbound`: each holds a job of one of several kinds.
 
-use crate::steps::file_job::handle_file_job;
+use crate::Deps;
 use crate::steps::queue_message::{REQUEUE_AFTER_RECEIVES, decide_verdict, parse_queue_message};
 use crate::steps::trace_span::continue_trace;
 use crate::steps::verdict::Verdict;
-use crate::usecases::agent_return::handle_return_timer;
-use crate::usecases::deliver::handle_batch_job;
-use crate::usecases::send_email::handle_email_job;
 use crate::usecases::{reply, send};
 use futures::future::BoxFuture;
 use jiff::Timestamp;
 use recado_domain::dead_letter::{QueueName, TurnsMessage};
 use recado_domain::wake_up::{OutboundJob, TurnsJob};
-use recado_ports::Deps;
-use recado_ports::ports::{EmailSenders, PortResult};
+use recado_ports::ports::{EmailSenders, PortError, PortResult};
 use recado_ports::records::dead_letters::remove_dead_letter;
 use std::time::Duration;
 use tracing::Instrument;
@@ -67,11 +63,16 @@ async fn handle_turns_job(
             .await?;
         return Ok(Verdict::Done);
     }
-    match &message.job {
-        TurnsJob::Turn(job) => reply::handle_turn_job(deps, job, deadline).await,
-        TurnsJob::AgentReturn(job) => Box::pin(handle_return_timer(deps, job)).await,
-        TurnsJob::File(job) => Box::pin(handle_file_job(deps, job)).await,
-        TurnsJob::Batch(job) => Box::pin(handle_batch_job(deps, job, receives)).await,
+    if let TurnsJob::Turn(job) = &message.job {
+        return reply::handle_turn_job(deps, job, deadline).await;
+    }
+    let handlers = deps.features().job_handlers;
+    let worked = handlers
+        .iter()
+        .find_map(|handler| handler.handle_turns_job(deps, &message.job, receives));
+    match worked {
+        Some(worked) => worked.await,
+        None => Err(PortError::invalid("job", "no feature does it")),
     }
 }
 
@@ -87,10 +88,21 @@ pub fn handle_outbound_message<'a>(
     deadline: Option<Timestamp>,
 ) -> BoxFuture<'a, Verdict> {
     Box::pin(async move {
-        match parse_queue_message(deps, QueueName::Outbound, body).await {
-            Ok(OutboundJob::Send(job)) => send::handle_send_job(deps, &job, receives, deadline).await,
-            Ok(OutboundJob::Email(job)) => handle_email_job(deps, carriers, &job, receives, deadline).await,
-            Err(verdict) => verdict,
+        let job: OutboundJob = match parse_queue_message(deps, QueueName::Outbound, body).await {
+            Ok(job) => job,
+            Err(verdict) => return verdict,
+        };
+        if let OutboundJob::Send(job) = &job {
+            return send::handle_send_job(deps, job, receives, deadline).await;
         }
+        let handlers = deps.features().job_handlers;
+        let worked = handlers
+            .iter()
+            .find_map(|handler| handler.handle_outbound_job(deps, carriers, &job, receives, deadline));
+        let Some(worked) = worked else {
+            let refused = Err(PortError::invalid("job", "no feature does it"));
+            return decide_verdict(deps, refused, &deps.settings().outbound_backoff, receives);
+        };
+        worked.await
     })
 }

@@ -2,13 +2,11 @@
 //!
 //! A rule uses steps and no use case, and no other rule.
 
-pub(crate) mod access_list;
-pub(crate) mod chosen_option;
-pub(crate) mod first_contact_stop;
-pub(crate) mod guest_reply;
-pub(crate) mod loop_pause;
-pub(crate) mod opt_out;
-pub(crate) mod other_agent;
-pub(crate) mod phone_greeting;
-pub(crate) mod quoted_message;
-pub(crate) mod target_change;
+pub mod access_list;
+pub mod chosen_option;
+pub mod first_contact_stop;
+pub mod loop_pause;
+pub mod other_agent;
+pub mod phone_greeting;
+pub mod quoted_message;
+pub mod target_change;

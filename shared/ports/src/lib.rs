@@ -3,8 +3,6 @@
 //!
 //! It is a crate of its own, so that a change of a use case does not compile the adapters again.
 
-mod commit_order;
-pub mod deps;
 mod page;
 mod port_error;
 pub mod ports;
@@ -18,5 +16,4 @@ pub mod time_limit;
 pub mod unreadable_record;
 mod write_outcome;
 
-pub use deps::{Components, Deps, ExclusiveTurns, RetryLock};
 pub use settings::Settings;

@@ -1,5 +1,5 @@
 //! One commit for a step of the message's path: its records, the jobs that follow from them, and the acknowledgement.
-//! [`Deps::commit_step`](crate::Deps::commit_step) makes it.
+//! `Deps::commit_step` of the use cases makes it.
 
 use crate::ports::{DeliveryLink, InboundWrite, RecordEventOutcome, StoreInboundOutcome, WriteOutcome};
 use crate::table::Write;

@@ -8,6 +8,7 @@ use recado_domain::ids::CorrelationId;
 use recado_domain::provider::Provider;
 use recado_domain::secret::Secret;
 use recado_embedded::{Clock, Embedded, EmbeddedSystem};
+use recado_features::FEATURES;
 use recado_pipeline::ports::{PortResult, Secrets, System};
 use recado_pipeline::{Components, Deps, Settings, ingest};
 use recado_testkit::servers::{Behaviour, StandIn};
@@ -100,6 +101,7 @@ fn door(store: &Embedded) -> Arc<Deps> {
         ),
         Simulated::new(EmbeddedSystem, Duration::ZERO),
         EmbeddedSystem,
+        &FEATURES,
         Settings::default(),
     );
     world.deps

@@ -10,7 +10,7 @@ use recado_domain::published_event::EventCursor;
 use recado_domain::split::split_text;
 use recado_domain::tools::ArgumentSchema;
 use recado_embedded::{Clock, Embedded};
-use recado_pipeline::appointments::AppointmentPlace;
+use recado_actions::appointments::AppointmentPlace;
 use std::sync::LazyLock;
 
 /// Length of a part in UTF-16 code units, and number of parts.

@@ -15,11 +15,11 @@ pub use stand_ins::{StoryClock, ToldDepth};
 use crate::builders::{Fixture, change_instance, far_ahead, seen};
 use crate::ports::succeed;
 use ending_store::EndingStore;
+use recado_alerts::{AlertReport, KnownState, evaluate_alerts};
 use recado_domain::alert::{AlertKind, AlertSeverity, AlertState, NotificationState};
 use recado_domain::conversation::Conversation;
 use recado_domain::decision::AgentDecision;
 use recado_domain::instance::{ConnectionStatus, InstanceChange, TrafficProfile};
-use recado_pipeline::alert::{AlertReport, KnownState, evaluate_alerts};
 use recado_ports::ports::{
     EventChange, InboundWrite, PageRequest, PortResult, Store, StoreInboundOutcome, System, WriteOutcome,
 };

@@ -25,10 +25,11 @@ use recado_domain::file_text::FileTextSource;
 use recado_domain::ids::{IdempotencyKey, Ordinal, ThreadId};
 use recado_domain::millis::add_millis;
 use recado_domain::options::SendOptions;
-use recado_pipeline::deliver::{self, DeliverRequest};
+use recado_features::FEATURES;
 use recado_pipeline::{Components, Settings, Verdict, process, upload};
 use recado_ports::ports::{EventChange, InboundEntry, QueuePorts, RecordEventOutcome, Store, System};
 use recado_ports::records::configuration::put_configuration;
+use recado_sends::DeliverRequest;
 use serde_json::json;
 
 const NUMBER: &str = "5511987650001@s.whatsapp.net";
@@ -156,7 +157,7 @@ impl<S: Store + Clone + 'static, Q: QueuePorts + Clone + 'static> ErasureSite<S,
 
     fn over(store: S, queues: Q, clock: ErasureClock, [fixture, neighbour]: [Fixture; 2]) -> Self {
         Self {
-            deps: Components::new(store, queues, Idle, Idle, clock, Settings::default()),
+            deps: Components::new(store, queues, Idle, Idle, clock, &FEATURES, Settings::default()),
             fixture,
             neighbour,
         }
@@ -327,7 +328,9 @@ impl<S: Store + Clone + 'static, Q: QueuePorts + Clone + 'static> ErasureSite<S,
             correlation: correlation(),
         };
         let (caller, instance) = (Caller::installation(), self.fixture.instance());
-        let accepted = Box::pin(deliver::accept_message(&self.deps, &caller, instance, request));
+        let accepted = Box::pin(recado_sends::accept_message(
+            &self.deps, &caller, instance, request,
+        ));
         accepted.await.unwrap();
     }
 

@@ -22,6 +22,7 @@ use recado_domain::ids::{ConversationId, EventId, Ordinal};
 use recado_domain::message::{Message, MessageFile};
 use recado_domain::millis::add_millis;
 use recado_domain::retention::{RetentionPeriod, RetentionPolicy};
+use recado_features::FEATURES;
 use recado_pipeline::reconcile::reconcile;
 use recado_pipeline::{Components, Settings, Verdict, process};
 use recado_ports::ports::{DeliveryLink, EventChange, Files, RecordEventOutcome, Store, System};
@@ -119,6 +120,7 @@ impl<S: Store + Clone + 'static> Story<S> {
                 Idle,
                 Idle,
                 clock,
+                &FEATURES,
                 Settings::default(),
             ),
         }

@@ -2,7 +2,7 @@
 
 use recado_domain::knowledge::{FoundBlocks, KnowledgeSnapshot, SnapshotName, SplitDocument};
 use recado_domain::message::TextGap;
-use recado_knowledge::{KnowledgeShelf, SplitSettings, analyze_document, hash_ngrams, renew_analysis};
+use recado_knowledge_search::{KnowledgeShelf, SplitSettings, analyze_document, hash_ngrams, renew_analysis};
 use recado_ports::ports::{KnownVectors, LibraryError, SearchedQuestion};
 
 /// The library. Clones share what is in memory.

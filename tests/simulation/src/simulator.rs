@@ -43,6 +43,7 @@ use recado_domain::dead_letter::QueueName;
 use recado_domain::debounce::Debounce;
 use recado_domain::ids::InstanceId;
 use recado_domain::tools::Tool;
+use recado_features::FEATURES;
 use recado_pipeline::ports::Store;
 use recado_pipeline::records::configuration::put_configuration;
 use recado_pipeline::records::effects::find_journal;
@@ -222,6 +223,7 @@ where
             Edge::new(self.fake_world.clone(), injector.clone()),
             Model::new(self.fake_world.clone(), injector.clone()),
             injector.clone(),
+            &FEATURES,
             self.settings_now(),
         );
         world.deps_mut().retry_lock = injector.retries.clone();
@@ -237,6 +239,7 @@ where
             Edge::new(self.fake_world.clone(), injector.clone()),
             Model::new(self.fake_world.clone(), injector.clone()),
             injector.clone(),
+            &FEATURES,
             self.settings_now(),
         );
         world.deps_mut().retry_lock = injector.retries.clone();

@@ -10,7 +10,7 @@ use recado_domain::inbound::WebhookItem;
 use recado_domain::provider::Provider;
 use recado_domain::tools::Tool;
 use recado_embedded::Embedded;
-use recado_pipeline::knowledge::{NewDocument, add_source};
+use recado_knowledge::{NewDocument, add_source};
 use recado_simulation::embedded::store;
 use recado_simulation::executor::{Life, Simulation};
 use recado_simulation::fake_world::{Fates, Said, calendar_tool, reading_tool, reminding_tool};

@@ -11,14 +11,14 @@ use recado_domain::config::{RewritingModel, USUAL_REWRITING_MODEL};
 use recado_domain::follow_up::needs_earlier_messages;
 use recado_embedded::EmbeddedSystem;
 use recado_http_client::build_http_client;
-use recado_knowledge::evaluation::{
+use recado_knowledge::question_rewriting::{AskedMessage, RewrittenBy, rewrite_question};
+use recado_knowledge_search::evaluation::{
     EvaluationSet, Half, Measures, PromptSizes, Question, QuestionKind, Row, TextVectors, VectorSource, Way,
     evaluate, list_embedded_texts, list_prompted_questions, measure_prompts,
 };
 use recado_local::environment::LocalEnvironment;
 use recado_local::keyring::EnvironmentSecrets;
 use recado_pipeline::ports::{ChatTurn, Embedder, Speaker};
-use recado_pipeline::question_rewriting::{AskedMessage, RewrittenBy, rewrite_question};
 use recado_pipeline::settings::{RewriteSettings, RewriteWay};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -326,7 +326,7 @@ fn format_evaluation(sets: &[EvaluationSet], rows: &[Row], source: &str) -> Stri
 #[cfg(test)]
 mod tests {
     use super::*;
-    use recado_knowledge::evaluation::Group;
+    use recado_knowledge_search::evaluation::Group;
 
     #[test]
     fn a_folder_without_sets_is_refused_with_its_name() {

@@ -3,7 +3,7 @@
 use crate::pdf::join_page_texts;
 use recado_documents::{TextLimits, extract_markdown};
 use recado_domain::media_type::MediaType;
-use recado_knowledge::{BlockLanguage, LexicalIndex, SplitSettings, analyze_document};
+use recado_knowledge_search::{BlockLanguage, LexicalIndex, SplitSettings, analyze_document};
 use std::io::{Cursor, Write};
 use zip::ZipWriter;
 use zip::write::SimpleFileOptions;

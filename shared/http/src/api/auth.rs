@@ -1,8 +1,6 @@
 //! Finds the caller that a request's bearer token stands for, and checks its permission.
 
-use super::PERMISSIONS;
-use super::context::Api;
-use super::metrics::METRICS_PATH;
+use crate::api::context::{Api, RoutePermission};
 use crate::correlation::RequestCorrelation;
 use crate::problem::HttpProblem;
 use crate::problem_code::ProblemCode;
@@ -10,17 +8,20 @@ use axum::extract::{MatchedPath, Request, State};
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::Response;
+use recado_access as tokens;
 use recado_domain::access::{
     Caller, ConsoleRequest, Permission, TOKEN_LENGTH_MIN, TokenRole, is_strong_token,
 };
 use recado_domain::secret::Secret;
-use recado_pipeline::tokens;
 use recado_pipeline::trace_span::TRACE_TARGET;
 use tracing::{Instrument, Span};
 
+/// Path of the metrics, which have a token of their own.
+pub const METRICS_PATH: &str = "/metrics";
+
 /// Lets a request pass if its token's role has the permission that the route needs. The caller is added to the request. What only
 /// reads is no span of a trace: the console and monitors would fill the traces with it.
-pub(super) async fn require_permission(
+pub async fn require_permission(
     State(api): State<Api>,
     path: MatchedPath,
     mut request: Request,
@@ -37,7 +38,7 @@ pub(super) async fn require_permission(
             .await?
         }
     };
-    check_permission(&caller, request.method(), path.as_str())?;
+    check_permission(&api, &caller, request.method(), path.as_str())?;
     let mut span = Span::none();
     if let Some(correlation) = request.extensions().get::<RequestCorrelation>() {
         let id = correlation.accept_client_id();
@@ -75,7 +76,7 @@ async fn identify_metrics_reader(
 }
 
 /// Returns the caller of a request: of the session that the console shows, else of the token in the headers.
-pub(super) async fn identify_asker(
+pub async fn identify_asker(
     api: &Api,
     console: Option<&ConsoleRequest>,
     headers: &HeaderMap,
@@ -101,7 +102,7 @@ async fn require_own_token(api: &Api) -> Result<Secret, HttpProblem> {
 
 /// Returns the caller whose token the request carries. The error is a 401, or a 503 if no installation's token is
 /// configured or the tokens cannot be read.
-pub(super) async fn identify_caller(api: &Api, headers: &HeaderMap) -> Result<Caller, HttpProblem> {
+pub async fn identify_caller(api: &Api, headers: &HeaderMap) -> Result<Caller, HttpProblem> {
     let own = require_own_token(api).await?;
     let Some(shown) = bearer_token(headers) else {
         return Err(token_challenge(r#"Bearer realm="recado""#));
@@ -118,8 +119,8 @@ pub(super) async fn identify_caller(api: &Api, headers: &HeaderMap) -> Result<Ca
 }
 
 /// Checks that the caller's role has the permission that the route needs. The error is a 403.
-pub(super) fn check_permission(caller: &Caller, method: &Method, path: &str) -> Result<(), HttpProblem> {
-    let needed = find_permission(method, path);
+pub fn check_permission(api: &Api, caller: &Caller, method: &Method, path: &str) -> Result<(), HttpProblem> {
+    let needed = find_permission(api.permissions, method, path);
     if needed.is_some_and(|needed| caller.role.permits(needed)) {
         return Ok(());
     }
@@ -131,14 +132,14 @@ pub(super) fn check_permission(caller: &Caller, method: &Method, path: &str) -> 
 }
 
 /// Returns the permission that a route needs. `None`: the table lacks the route, so nobody may use it.
-fn find_permission(method: &Method, path: &str) -> Option<Permission> {
+fn find_permission(table: &[RoutePermission], method: &Method, path: &str) -> Option<Permission> {
     // axum answers HEAD by the handler of GET.
     let method = if *method == Method::HEAD {
         "GET"
     } else {
         method.as_str()
     };
-    let entry = PERMISSIONS
+    let entry = table
         .iter()
         .find(|(known, route, _)| *known == method && *route == path);
     entry.map(|(_, _, permission)| *permission)
@@ -149,7 +150,7 @@ fn token_challenge(challenge: &'static str) -> HttpProblem {
         .with_header(header::WWW_AUTHENTICATE, HeaderValue::from_static(challenge))
 }
 
-pub(super) fn bearer_token(headers: &HeaderMap) -> Option<&str> {
+pub fn bearer_token(headers: &HeaderMap) -> Option<&str> {
     let (scheme, token) = headers
         .get(header::AUTHORIZATION)?
         .to_str()

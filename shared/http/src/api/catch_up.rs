@@ -1,23 +1,24 @@
 //! `POST /v1/instances/{id}/catch-up`: fetches messages whose webhooks were lost.
 
-#[cfg(test)]
-use super::problem_answers::{BadGateway, Conflict};
-use super::request::{Asked, JsonAnswer, RequestBody};
+#[cfg(feature = "schema")]
+use crate::api::problem_answers::{BadGateway, Conflict};
+use crate::api::request::{Asked, JsonAnswer, RequestBody};
 use crate::problem::HttpProblem;
 use crate::query::PathParam;
 use axum::http::StatusCode;
 use axum::{Extension, Json};
 use recado_domain::Timestamp;
 use recado_domain::ids::{CorrelationId, InstanceId};
-use recado_pipeline::catch_up::{self, CatchUpError, CatchUpReport};
+use recado_pipeline::catch_up;
+use recado_pipeline::catch_up::{CatchUpError, CatchUpReport};
 use recado_pipeline::ports::HistoryError;
 use serde::Deserialize;
 
 /// The body of the request: the time from which the provider's history is read.
 #[derive(Debug, Default, Deserialize)]
-#[cfg_attr(test, derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
-#[cfg_attr(test, schema(example = json!({})))]
+#[cfg_attr(feature = "schema", schema(example = json!({})))]
 struct CatchUpRequest {
     /// Time from which the history is read. If absent, the time of the last message that is known.
     since: Option<Timestamp>,
@@ -29,7 +30,7 @@ struct CatchUpRequest {
 /// Fetches messages that the provider failed to deliver.
 ///
 /// Without a body the catch-up begins at the last message that is known.
-#[cfg_attr(test, utoipa::path(
+#[cfg_attr(feature = "schema", utoipa::path(
     post,
     path = "/v1/instances/{id}/catch-up",
     params(("id" = String, Path, description = "Id of the instance")),
@@ -40,7 +41,7 @@ struct CatchUpRequest {
         BadGateway
     )
 ))]
-pub(super) async fn post_catch_up(
+pub async fn post_catch_up(
     Asked(api, caller): Asked,
     PathParam(id): PathParam<String>,
     Extension(correlation): Extension<CorrelationId>,

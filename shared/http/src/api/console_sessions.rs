@@ -1,18 +1,19 @@
 //! Begins and ends sessions of the console. Only the console itself, within the process, asks for it: for all others there is no such
 //! route.
 
-use super::auth::{self, check_permission, identify_caller};
-use super::context::Api;
+use crate::api::auth;
+use crate::api::auth::{check_permission, identify_caller};
+use crate::api::context::Api;
 use crate::problem::HttpProblem;
 use axum::extract::{Request, State};
 use axum::http::{Method, StatusCode};
 use axum::routing::post;
 use axum::{Json, Router};
+use recado_access as tokens;
 use recado_domain::access::{ConsoleRequest, SESSION_PATH};
-use recado_pipeline::tokens;
 use serde_json::{Value, json};
 
-pub(super) fn session_routes() -> Router<Api> {
+pub fn session_routes() -> Router<Api> {
     let methods = post(begin_session).delete(end_session);
     Router::new().route(SESSION_PATH, methods)
 }
@@ -31,7 +32,7 @@ async fn begin_session(State(api): State<Api>, request: Request) -> Result<Json<
         return Err(no_such_route());
     }
     let caller = identify_caller(&api, &parts.headers).await?;
-    check_permission(&caller, &Method::GET, "/v1/token")?;
+    check_permission(&api, &caller, &Method::GET, "/v1/token")?;
     let token = auth::bearer_token(&parts.headers).unwrap_or_default();
     let session = tokens::begin_session(&api.deps, token).await?;
     tracing::info!(token = %caller.name, "a session of the console began");

@@ -1,13 +1,14 @@
 //! The state and the options that every handler of the API works with.
 
-use super::metrics_page::{MetricsPage, ReadingCache};
-use super::provider_setup::ProviderSetup;
-use super::public_status::PublicStatusCache;
-use super::refused_tokens::RefusedTokens;
+use crate::api::metrics_page::{MetricsPage, ReadingCache};
+use crate::api::provider_setup::ProviderSetup;
+use crate::api::public_status::PublicStatusCache;
+use crate::api::refused_tokens::RefusedTokens;
 use crate::event_feed::EventFeed;
 use crate::health_probe::HealthProbe;
 use crate::keys::Keys;
 use crate::push_desk::PushDesk;
+use recado_domain::access::Permission;
 use recado_pipeline::Deps;
 use recado_pipeline::ports::{EndpointPosts, QueueDepths};
 use recado_whatsapp::SimulatedOutbox;
@@ -15,7 +16,7 @@ use std::fmt;
 use std::sync::Arc;
 
 /// The largest body that the API accepts, in bytes. A whole configuration with its prompts fits.
-pub(super) const BODY_MAX: usize = 1024 * 1024;
+pub const BODY_MAX: usize = 1024 * 1024;
 
 /// The settings and sources that the API needs besides the ports.
 #[derive(Clone)]
@@ -55,26 +56,47 @@ impl fmt::Debug for ApiOptions {
     }
 }
 
+/// A route that reads a token: its method, its path, and the permission that the token's role must include.
+/// [`TokenRole::permits`](recado_domain::access::TokenRole::permits) says which roles have it.
+pub type RoutePermission = (&'static str, &'static str, Permission);
+
 /// The state that every handler gets.
 #[derive(Clone)]
-pub(super) struct Api {
-    pub(super) deps: Arc<Deps>,
-    pub(super) keys: Arc<dyn Keys>,
-    pub(super) options: Arc<ApiOptions>,
+pub struct Api {
+    pub deps: Arc<Deps>,
+    pub keys: Arc<dyn Keys>,
+    pub options: Arc<ApiOptions>,
+    /// The permissions of all routes.
+    pub permissions: &'static [RoutePermission],
     /// The status that a request without a token got last.
-    pub(super) last_status: Arc<PublicStatusCache>,
+    pub last_status: Arc<PublicStatusCache>,
     /// The number of refused tokens.
-    pub(super) refused_tokens: Arc<RefusedTokens>,
+    pub refused_tokens: Arc<RefusedTokens>,
     /// What the metrics were last made of.
-    pub(super) last_reading: Arc<ReadingCache>,
+    pub last_reading: Arc<ReadingCache>,
+}
+
+impl fmt::Debug for Api {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Api")
+            .field("options", &self.options)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Api {
-    pub(super) fn new(deps: Arc<Deps>, keys: Arc<dyn Keys>, options: ApiOptions) -> Self {
+    pub fn new(
+        deps: Arc<Deps>,
+        keys: Arc<dyn Keys>,
+        options: ApiOptions,
+        permissions: &'static [RoutePermission],
+    ) -> Self {
         Self {
             deps,
             keys,
             options: Arc::new(options),
+            permissions,
             last_status: Arc::default(),
             refused_tokens: Arc::default(),
             last_reading: Arc::default(),

@@ -1,12 +1,15 @@
 //! `GET /metrics`: the metrics of one machine, in the text format of Prometheus.
 
-use super::context::Api;
-use super::metrics_page::{GaugeReading, MetricsPage};
-#[cfg(test)]
-use super::problem_answers::NotFound;
-use super::request::Asked;
+#[cfg(feature = "schema")]
+use crate::api::auth::METRICS_PATH;
+use crate::api::context::Api;
+use crate::api::metrics_page::{GaugeReading, MetricsPage};
+#[cfg(feature = "schema")]
+use crate::api::problem_answers::NotFound;
+use crate::api::request::Asked;
 use crate::health_probe::run_with_timeout;
-use crate::problem::{self, HttpProblem};
+use crate::problem;
+use crate::problem::HttpProblem;
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use recado_domain::Timestamp;
@@ -15,9 +18,6 @@ use recado_domain::dead_letter::QueueName;
 use recado_pipeline::installation_reading::read_installation;
 use recado_pipeline::ports::PortResult;
 use std::collections::BTreeMap;
-
-/// The path of the metrics.
-pub(super) const METRICS_PATH: &str = "/metrics";
 
 /// Time for which the same reading is shown, in milliseconds, so that several scrapers do not load the store.
 const READING_KEPT_MS: i64 = 5_000;
@@ -52,7 +52,7 @@ async fn write_page(api: &Api, page: &MetricsPage) -> String {
 /// Returns the metrics in the text format of Prometheus.
 ///
 /// Wants the token of `RECADO_METRICS_TOKEN`, or an operators' token. A 404 on AWS, and for a token of one tenant.
-#[cfg_attr(test, utoipa::path(
+#[cfg_attr(feature = "schema", utoipa::path(
     get,
     path = METRICS_PATH,
     responses(
@@ -60,7 +60,7 @@ async fn write_page(api: &Api, page: &MetricsPage) -> String {
         NotFound
     )
 ))]
-pub(super) async fn get_metrics(Asked(api, caller): Asked) -> Result<Response, HttpProblem> {
+pub async fn get_metrics(Asked(api, caller): Asked) -> Result<Response, HttpProblem> {
     if caller.scope != Scope::Installation {
         return Err(HttpProblem::not_found(
             "the metrics are of all tenants: there are none of one",

@@ -30,7 +30,7 @@ impl MetricsPage {
     }
 
     /// Writes the page of what was read.
-    pub(super) fn write(&self, reading: Option<&GaugeReading>) -> String {
+    pub fn write(&self, reading: Option<&GaugeReading>) -> String {
         (self.0)(reading)
     }
 }
@@ -43,4 +43,4 @@ impl std::fmt::Debug for MetricsPage {
 
 /// The last reading, with its time; `None` in it: the store could not be read.
 #[derive(Debug, Default)]
-pub(super) struct ReadingCache(pub(super) Mutex<Option<(Timestamp, Option<GaugeReading>)>>);
+pub struct ReadingCache(pub Mutex<Option<(Timestamp, Option<GaugeReading>)>>);

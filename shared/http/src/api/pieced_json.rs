@@ -12,7 +12,8 @@ use std::io::{self, Write};
 const PIECE: usize = 64 * 1024;
 
 /// An answer in JSON whose text lies in pieces. The allocator would keep twice the length of one long text after it was freed.
-pub(super) struct PiecedJson<T>(pub(super) T);
+#[derive(Debug)]
+pub struct PiecedJson<T>(pub T);
 
 impl<T: Serialize> IntoResponse for PiecedJson<T> {
     fn into_response(self) -> Response {

@@ -5,14 +5,15 @@ use utoipa::IntoResponses;
 use utoipa::openapi::{Ref, RefOr, Response};
 
 /// An error: its name in the description, its status, and when a route answers with it.
-pub(crate) type ProblemAnswer = (&'static str, &'static str, &'static str);
+pub type ProblemAnswer = (&'static str, &'static str, &'static str);
 
 /// Defines a type for each of these errors.
 macro_rules! problem_answers {
     ($($name:ident = $status:literal $when:literal;)+) => {
-        pub(crate) const OF_SINGLE_ROUTES: &[ProblemAnswer] = &[$((stringify!($name), $status, $when)),+];
+        pub const OF_SINGLE_ROUTES: &[ProblemAnswer] = &[$((stringify!($name), $status, $when)),+];
         $(
-            pub(super) struct $name;
+#[derive(Debug)]
+            pub struct $name;
 
             impl IntoResponses for $name {
                 fn responses() -> BTreeMap<String, RefOr<Response>> {

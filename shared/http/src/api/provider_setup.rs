@@ -26,7 +26,7 @@ impl ProviderSetup {
     }
 
     /// Carries out a request.
-    pub(super) fn set_up(&self, request: SetupRequest) -> SettingUp {
+    pub fn set_up(&self, request: SetupRequest) -> SettingUp {
         (self.0)(request)
     }
 }
@@ -85,13 +85,13 @@ pub struct PhonePairing {
 
 /// The result of one check.
 #[derive(Debug, Clone, Serialize)]
-#[cfg_attr(test, derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct SetupCheck {
     /// Name of the check.
-    #[cfg_attr(test, schema(example = "webhook"))]
+    #[cfg_attr(feature = "schema", schema(example = "webhook"))]
     pub check: String,
     /// `good`, `note` (it works, but should be known) or `broken`.
-    #[cfg_attr(test, schema(example = "good"))]
+    #[cfg_attr(feature = "schema", schema(example = "good"))]
     pub grade: String,
     /// Description of the result.
     pub found: String,
@@ -131,18 +131,18 @@ impl From<SetupError> for HttpProblem {
 
 /// The options of connecting. Each is for Evolution.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
-#[cfg_attr(test, derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields, default)]
-#[cfg_attr(test, schema(example = json!({})))]
+#[cfg_attr(feature = "schema", schema(example = json!({})))]
 pub struct ConnectRequest {
     /// `true`: webhooks include files as base64.
-    #[cfg_attr(test, schema(required = false, default = false))]
+    #[cfg_attr(feature = "schema", schema(required = false, default = false))]
     pub base64: bool,
     /// `true`: webhooks carry a signed token instead of the secret itself (from 2.3 on).
-    #[cfg_attr(test, schema(required = false, default = false))]
+    #[cfg_attr(feature = "schema", schema(required = false, default = false))]
     pub jwt: bool,
     /// `true`: the webhook is set also if its URL cannot be checked from here.
-    #[cfg_attr(test, schema(required = false, default = false))]
+    #[cfg_attr(feature = "schema", schema(required = false, default = false))]
     pub force: bool,
     /// `true`: Evolution tells when the contact types, so that a reply waits; `false`: it does not. If absent, as it is set.
     pub typing: Option<bool>,

@@ -8,7 +8,7 @@ const LOGGED_EVERY_MS: i64 = 10_000;
 
 /// The number of refused tokens, and the part of it that is not logged yet.
 #[derive(Debug, Default)]
-pub(super) struct RefusedTokens(Mutex<RefusalCounts>);
+pub struct RefusedTokens(Mutex<RefusalCounts>);
 
 #[derive(Debug, Default)]
 struct RefusalCounts {
@@ -19,7 +19,7 @@ struct RefusalCounts {
 
 impl RefusedTokens {
     /// Counts a refused token, and logs the number of those since the last line if that is long ago.
-    pub(super) fn note_refusal(&self, now: Timestamp) {
+    pub fn note_refusal(&self, now: Timestamp) {
         let mut counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         counts.total += 1;
         counts.unlogged += 1;

@@ -1,26 +1,26 @@
 //! `/v1/tokens`: creates, lists and revokes the tokens of the API. `GET /v1/token`: what the token of the request opens.
 
-use super::PERMISSIONS;
-use super::error_mapping::list_problem;
-#[cfg(test)]
-use super::problem_answers::{Conflict, NotFound};
-use super::request::{Asked, JsonAnswer, RequestBody};
-use super::view::ListView;
+use crate::api::error_mapping::list_problem;
+#[cfg(feature = "schema")]
+use crate::api::problem_answers::{Conflict, NotFound};
+use crate::api::request::{Asked, JsonAnswer, RequestBody};
+use crate::api::view::ListView;
 use crate::problem::HttpProblem;
 use crate::problem_code::ProblemCode;
 use crate::query::{PathParam, QueryParams, parse_page_request};
+use axum::Json;
 use axum::http::StatusCode;
-use axum::{Extension, Json};
+use recado_access as tokens;
+use recado_access::{NewToken, TokenError};
 use recado_domain::Timestamp;
-use recado_domain::access::{Caller, Token, TokenRole};
+use recado_domain::access::{Token, TokenRole};
 use recado_domain::ids::{TenantId, TokenName};
-use recado_pipeline::tokens::{self, NewToken, TokenError};
 use serde::{Deserialize, Serialize};
 
 /// The name of a token, and what it opens.
 #[derive(Debug, Serialize)]
-#[cfg_attr(test, derive(utoipa::ToSchema))]
-pub(super) struct TokenAccessView {
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+pub struct TokenAccessView {
     name: TokenName,
     /// The tenant that the token is limited to. `null`: the whole installation.
     tenant: Option<TenantId>,
@@ -29,8 +29,8 @@ pub(super) struct TokenAccessView {
 
 /// The token of the request.
 #[derive(Debug, Serialize)]
-#[cfg_attr(test, derive(utoipa::ToSchema))]
-pub(super) struct OwnTokenView {
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+pub struct OwnTokenView {
     #[serde(flatten)]
     access: TokenAccessView,
     /// The routes that the token opens, as `METHOD path`.
@@ -38,13 +38,15 @@ pub(super) struct OwnTokenView {
 }
 
 /// Returns name, role and tenant of the request's own token, and the routes that it opens.
-#[cfg_attr(test, utoipa::path(
+#[cfg_attr(feature = "schema", utoipa::path(
     get,
     path = "/v1/token",
     responses((status = 200, body = OwnTokenView, description = "The token of the request"))
 ))]
-pub(super) async fn get_own_token(Extension(caller): Extension<Caller>) -> Json<OwnTokenView> {
-    let opened = PERMISSIONS
+#[expect(clippy::unused_async, reason = "handlers are async")]
+pub async fn get_own_token(Asked(api, caller): Asked) -> Json<OwnTokenView> {
+    let opened = api
+        .permissions
         .iter()
         .filter(|(_, _, permission)| caller.role.permits(*permission));
     Json(OwnTokenView {
@@ -61,8 +63,8 @@ pub(super) async fn get_own_token(Extension(caller): Extension<Caller>) -> Json<
 
 /// A token, without its text.
 #[derive(Debug, Serialize)]
-#[cfg_attr(test, derive(utoipa::ToSchema))]
-pub(super) struct TokenView {
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+pub struct TokenView {
     #[serde(flatten)]
     access: TokenAccessView,
     created_at: Timestamp,
@@ -89,8 +91,8 @@ impl From<Token> for TokenView {
 
 /// A token that was created.
 #[derive(Debug, Serialize)]
-#[cfg_attr(test, derive(utoipa::ToSchema))]
-pub(super) struct CreatedTokenView {
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+pub struct CreatedTokenView {
     #[serde(flatten)]
     token: TokenView,
     /// The token itself. It is shown here and never again.
@@ -99,9 +101,9 @@ pub(super) struct CreatedTokenView {
 
 /// The token to create.
 #[derive(Debug, Deserialize)]
-#[cfg_attr(test, derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
-#[cfg_attr(test, schema(example = json!({"name": "front desk", "role": "operator", "tenant": "clinic"})))]
+#[cfg_attr(feature = "schema", schema(example = json!({"name": "front desk", "role": "operator", "tenant": "clinic"})))]
 struct TokenRequest {
     /// A name that no other token of the same tenant has. Records of what the token's holder did hold it.
     name: TokenName,
@@ -112,13 +114,13 @@ struct TokenRequest {
 }
 
 /// Creates a token. Its text stands in the answer and can never be read again.
-#[cfg_attr(test, utoipa::path(
+#[cfg_attr(feature = "schema", utoipa::path(
     post,
     path = "/v1/tokens",
     request_body = TokenRequest,
     responses((status = 201, body = CreatedTokenView, description = "The token"), NotFound, Conflict)
 ))]
-pub(super) async fn post_token(
+pub async fn post_token(
     Asked(api, caller): Asked,
     body: RequestBody,
 ) -> Result<(StatusCode, Json<CreatedTokenView>), HttpProblem> {
@@ -139,26 +141,26 @@ pub(super) async fn post_token(
 
 /// The filter and the page of the list of tokens.
 #[derive(Debug, Deserialize)]
-#[cfg_attr(test, derive(utoipa::IntoParams), into_params(parameter_in = Query))]
+#[cfg_attr(feature = "schema", derive(utoipa::IntoParams), into_params(parameter_in = Query))]
 #[serde(deny_unknown_fields)]
-pub(super) struct TokenListQuery {
+pub struct TokenListQuery {
     /// Only of this tenant.
     tenant: Option<TenantId>,
     /// Number of items on a page: 1 to 200, 50 if absent.
-    #[cfg_attr(test, param(minimum = 1, maximum = 200))]
+    #[cfg_attr(feature = "schema", param(minimum = 1, maximum = 200))]
     limit: Option<usize>,
     /// `next_cursor` of the page before.
     cursor: Option<String>,
 }
 
 /// Lists tokens, without their texts. An expired token is listed until it is revoked.
-#[cfg_attr(test, utoipa::path(
+#[cfg_attr(feature = "schema", utoipa::path(
     get,
     path = "/v1/tokens",
     params(TokenListQuery),
     responses((status = 200, body = ListView<TokenView>, description = "A page of tokens"))
 ))]
-pub(super) async fn list_tokens(
+pub async fn list_tokens(
     Asked(api, caller): Asked,
     QueryParams(wanted): QueryParams<TokenListQuery>,
 ) -> JsonAnswer<ListView<TokenView>> {
@@ -170,22 +172,22 @@ pub(super) async fn list_tokens(
 
 /// The tenant of the token to revoke.
 #[derive(Debug, Deserialize)]
-#[cfg_attr(test, derive(utoipa::IntoParams), into_params(parameter_in = Query))]
+#[cfg_attr(feature = "schema", derive(utoipa::IntoParams), into_params(parameter_in = Query))]
 #[serde(deny_unknown_fields)]
-pub(super) struct TokenTenantQuery {
+pub struct TokenTenantQuery {
     /// The tenant that the token is limited to. If absent, the token is one of the whole installation, or of the only
     /// tenant that the caller's token opens.
     tenant: Option<TenantId>,
 }
 
 /// Revokes a token. On AWS it may be accepted for another 30 seconds (`RECADO_CONFIG_TTL_SECONDS`).
-#[cfg_attr(test, utoipa::path(
+#[cfg_attr(feature = "schema", utoipa::path(
     delete,
     path = "/v1/tokens/{name}",
     params(("name" = String, Path, description = "Name of the token"), TokenTenantQuery),
     responses((status = 204, description = "The token is revoked"))
 ))]
-pub(super) async fn delete_token(
+pub async fn delete_token(
     Asked(api, caller): Asked,
     PathParam(name): PathParam<String>,
     QueryParams(of): QueryParams<TokenTenantQuery>,

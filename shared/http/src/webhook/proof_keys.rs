@@ -1,7 +1,7 @@
 //! Adds what the configuration knows to the keys that prove a webhook.
 
-use super::{UnprovenWebhook, WebhookRoute, WebhookState};
 use crate::problem::HttpProblem;
+use crate::webhook::{UnprovenWebhook, WebhookRoute, WebhookState};
 use recado_domain::Timestamp;
 use recado_domain::ids::ExternalId;
 use recado_domain::provider::Provider;

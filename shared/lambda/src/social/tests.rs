@@ -8,6 +8,7 @@ use recado_domain::ids::ExternalId;
 use recado_domain::provider::Provider;
 use recado_domain::secret::Secret;
 use recado_embedded::{Clock, Embedded, EmbeddedSystem};
+use recado_features::FEATURES;
 use recado_pipeline::ports::{Inbox, PageRequest, PortResult, Secrets};
 use recado_pipeline::records::dead_letters::{DeadLetterFilter, list_dead_letters};
 use recado_pipeline::{Components, Settings};
@@ -48,6 +49,7 @@ fn deps() -> TestWorld {
         WhatsApp::new(http, NoSecrets, EmbeddedSystem, ProviderConfig::default()),
         llm,
         EmbeddedSystem,
+        &FEATURES,
         Settings::default(),
     )
 }

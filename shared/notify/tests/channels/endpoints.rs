@@ -7,9 +7,9 @@ use recado_domain::ids::{Nonce, TenantId, WebhookEndpointId};
 use recado_domain::published_event::PublishedEvent;
 use recado_domain::secret::Secret;
 use recado_domain::webhook_endpoint::PostError;
+use recado_endpoints::derive_signing_secret;
 use recado_notify::EndpointPoster;
 use recado_pipeline::ports::{EndpointPost, EndpointPosts, PostAnswer};
-use recado_pipeline::webhooks::derive_signing_secret;
 use serde_json::json;
 use std::time::Duration;
 

@@ -8,16 +8,15 @@ mod stand_ins;
 use recado_ai::{
     DocumentSettings, EmbeddingSettings, GoogleCalendarConfig, Model, ModelSettings, TranscriptionSettings,
 };
+use recado_alerts::{DeliveryReport, add_test_notifications, deliver_notifications, redrive_notification};
 use recado_domain::access::Caller;
 use recado_domain::alert::{AlertKind, AlertSeverity, AlertState, Notification, NotificationState};
 use recado_domain::config::{AlertConfig, ConfigDocument, CredentialRef};
 use recado_domain::secret::Secret;
 use recado_embedded::{Clock, Embedded};
+use recado_features::FEATURES;
 use recado_http_client::build_http_client;
 use recado_notify::Notifier;
-use recado_pipeline::alert::{
-    DeliveryReport, add_test_notifications, deliver_notifications, redrive_notification,
-};
 use recado_pipeline::ports::{ConversationFilter, Conversations, PageRequest, PortResult, Secrets, System};
 use recado_pipeline::records::alerts::commit_alerts;
 use recado_pipeline::records::configuration::{load_configuration, put_configuration};
@@ -78,6 +77,7 @@ fn deps(store: &Embedded, clock: &StoryClock) -> TestDeps {
         WhatsApp::new(http, TestSecrets, system.clone(), providers),
         llm.unwrap(),
         system,
+        &FEATURES,
         Settings::default(),
     )
 }

@@ -2,6 +2,7 @@
 //! WhatsApp lets the number begin no chats: each try at a first contact would prolong that. The thread may be with another program, for
 //! example with Meta's own agent: the provider gives it to whoever sends a message that is no template.
 
+use crate::Deps;
 use crate::hooks::after_commit::AfterCommit;
 use crate::hooks::send_gate::{GateAnswer, SendGate};
 use crate::steps::connection::{end_trial, record_closed, record_refusal};
@@ -17,7 +18,6 @@ use recado_domain::millis::add_duration;
 use recado_domain::rate::is_slot_missed;
 use recado_domain::reason::Reason;
 use recado_domain::service_window::bypasses_window;
-use recado_ports::Deps;
 use recado_ports::ports::{ConnectionAnswer, PortResult};
 
 /// Wait of a worker that finds another worker asking the provider.
@@ -32,7 +32,8 @@ const KEY_PROVEN_WITHIN: SignedDuration = SignedDuration::from_mins(1);
 /// Promise: nothing leaves on the word of an old state of a linked device, and a message that timed out is not sent again unasked.
 ///
 /// Test: `tests/kit/tests/use_cases/main.rs#an_instance_in_use_is_not_asked_and_one_that_rested_is_asked_once`.
-pub(crate) struct ConnectionGate;
+#[derive(Debug)]
+pub struct ConnectionGate;
 
 #[async_trait]
 impl SendGate for ConnectionGate {
@@ -164,7 +165,8 @@ fn is_suspect_after_timeout(known: &InstanceState, message: &Outgoing) -> bool {
 /// Promise: after a refused first contact no other one leaves until the stop is over, and then one message is tried before the others.
 ///
 /// Test: `tests/kit/tests/use_cases/refusals.rs#after_a_refused_first_contact_no_other_leaves_for_six_hours_and_replies_do`.
-pub(crate) struct FirstContactGate;
+#[derive(Debug)]
+pub struct FirstContactGate;
 
 #[async_trait]
 impl SendGate for FirstContactGate {
@@ -199,7 +201,8 @@ impl SendGate for FirstContactGate {
 /// Promise: a message takes a contact's thread from another program only if a person or the setting `takes_threads` says so.
 ///
 /// Test: `tests/kit/tests/use_cases/other_agents.rs#only_a_person_or_the_setting_takes_the_thread`.
-pub(crate) struct ThreadHoldGate;
+#[derive(Debug)]
+pub struct ThreadHoldGate;
 
 #[async_trait]
 impl SendGate for ThreadHoldGate {

@@ -1,33 +1,29 @@
-//! Asks whether a message may still leave, and whether now. It waits until it is due, and is cancelled once what it says is over. Its guest
-//! may have opted out since it was taken, quiet hours may have begun, its batch may be stopped, and what it reminds of may be off. An attempt
-//! by the recipient's linked identity may not be needed any more.
+//! Asks whether a message may still leave, and whether now. It waits until it is due, and is cancelled once what it says is over. An
+//! attempt by the recipient's linked identity may not be needed any more.
 
+use crate::Deps;
 use crate::hooks::after_commit::{AfterCommit, SendTerms};
 use crate::hooks::send_gate::{GateAnswer, SendGate};
 use crate::steps::first_contact::{is_first_contact, may_begin_chat, stop_first_contacts};
 use crate::steps::give_up::{find_landed_attempt, give_up_message};
-use crate::steps::invitation_permission::{AttemptPermission, judge_attempt};
-use crate::steps::sending::{PARK_BEYOND, RETRY_SOON, SendContext, StepResult, Stop};
+use crate::steps::sending::{PARK_BEYOND, RETRY_SOON, SendContext, Stop};
 use crate::steps::verdict::Verdict;
 use async_trait::async_trait;
-use jiff::Timestamp;
 use recado_domain::config::InstanceConfig;
 use recado_domain::contact::ContactAddress;
 use recado_domain::delivery::{DeliveryKey, DeliveryStatus};
-use recado_domain::invitations::{BATCH_PERMIT, BatchState};
+use recado_domain::invitations::BATCH_PERMIT;
 use recado_domain::message::Outgoing;
 use recado_domain::millis::add_duration;
 use recado_domain::outbox::OutboxState;
 use recado_domain::reason::Reason;
-use recado_ports::Deps;
 use recado_ports::ports::{DeliveryChange, PortResult, WriteOutcome};
-use recado_ports::records::batches::find_batch;
-use recado_ports::records::effects::find_journal;
 
 /// Promise: a message with an end does not leave after it. Other messages do not wait for it in another group either.
 ///
 /// Test: `tests/kit/tests/use_cases/openings.rs#what_could_not_leave_before_the_opening_is_cancelled`.
-pub(crate) struct ExpiryGate;
+#[derive(Debug)]
+pub struct ExpiryGate;
 
 #[async_trait]
 impl SendGate for ExpiryGate {
@@ -46,7 +42,8 @@ impl SendGate for ExpiryGate {
 /// Promise: a message leaves not before its time, and neither do those behind it.
 ///
 /// Test: `tests/kit/tests/use_cases/waiting.rs#a_retry_waits_and_the_fifth_failure_is_the_last`.
-pub(crate) struct DueGate;
+#[derive(Debug)]
+pub struct DueGate;
 
 #[async_trait]
 impl SendGate for DueGate {
@@ -61,30 +58,11 @@ impl SendGate for DueGate {
     }
 }
 
-/// Promise: a reminder does not leave if its appointment was moved or cancelled since the reminder fell due.
-///
-/// Test: `tests/kit/tests/use_cases/reminders.rs#a_reminder_that_still_waits_to_be_sent_goes_with_the_appointment_and_with_its_time`.
-pub(crate) struct VoidReminderGate;
-
-#[async_trait]
-impl SendGate for VoidReminderGate {
-    async fn check(&self, deps: &Deps, context: SendContext<'_>, message: &Outgoing) -> GateAnswer {
-        let Some(reminded) = &message.out.reminds_of else {
-            return Ok(None);
-        };
-        let asked_at = deps.system().now();
-        let journal = find_journal(deps.store(), &context.bound.tenant.id, &reminded.thread).await?;
-        if journal.is_some_and(|journal| journal.record.has_reminded_appointment(reminded)) {
-            return Ok(Some(add_duration(asked_at, BATCH_PERMIT)));
-        }
-        Err(Stop::Cancel(Reason::Expired))
-    }
-}
-
 /// Promise: nothing else to a contact waits for an invitation that is held back. `reconcile` comes back to it.
 ///
 /// Test: `tests/kit/tests/use_cases/invitation_rules.rs#a_reply_leaves_while_an_invitation_to_its_contact_is_held_back`.
-pub(crate) struct HeldBackGate;
+#[derive(Debug)]
+pub struct HeldBackGate;
 
 #[async_trait]
 impl SendGate for HeldBackGate {
@@ -97,93 +75,12 @@ impl SendGate for HeldBackGate {
     }
 }
 
-/// Promise: nothing else to a contact waits for a message of a paused batch. In the message's own group, [`PermissionGate`] keeps it.
-///
-/// Test: `tests/kit/tests/use_cases/batches.rs#a_paused_batch_waits_and_goes_on_and_holds_up_nothing_else`.
-pub(crate) struct PausedBatchGate;
-
-#[async_trait]
-impl SendGate for PausedBatchGate {
-    async fn check(&self, deps: &Deps, context: SendContext<'_>, message: &Outgoing) -> GateAnswer {
-        let is_queued = message.out.state == OutboxState::Queued;
-        let Some(batch) = message.out.batch.as_ref().filter(|_| is_queued) else {
-            return Ok(None);
-        };
-        let batch = find_batch(deps.store(), &context.bound.tenant.id, batch).await?;
-        match batch.map(|batch| batch.record.state) {
-            Some(BatchState::Paused) => Err(Stop::Finished),
-            _ => Ok(None),
-        }
-    }
-}
-
-/// Promise: who opts out gets no other attempt, quiet hours are quiet, and who stops a batch waits for [`BATCH_PERMIT`] at most.
-///
-/// Tests: `tests/kit/tests/use_cases/possible_sends.rs#who_opts_out_after_an_attempt_of_unknown_outcome_gets_no_other`,
-/// `tests/kit/tests/use_cases/possible_sends.rs#quiet_hours_that_begin_after_an_attempt_of_unknown_outcome_are_quiet`.
-pub(crate) struct PermissionGate;
-
-#[async_trait]
-impl SendGate for PermissionGate {
-    /// A message that may not leave now is held back, or passed over in a paused batch. One that is not to leave any more is cancelled, also
-    /// if it may have been sent before.
-    async fn check(&self, deps: &Deps, context: SendContext<'_>, message: &Outgoing) -> GateAnswer {
-        // The time before the reads: whoever stops a batch after that waits until the permit is over.
-        let asked_at = deps.system().now();
-        let out = &message.out;
-        if out.batch.is_none() && out.invitation.is_none() {
-            return Ok(None);
-        }
-        let invitation = out.invitation.as_deref();
-        let tenant = &context.bound.tenant;
-        let judged = judge_attempt(deps, tenant, out.batch.as_ref(), invitation).await?;
-        if judged != AttemptPermission::Granted && out.is_identity_attempt() {
-            return Err(keep_sent(deps, message, "it may not leave now").await?);
-        }
-        match judged {
-            AttemptPermission::Granted => Ok(Some(add_duration(asked_at, BATCH_PERMIT))),
-            AttemptPermission::NotBefore(at) => hold_back(deps, message, at).await,
-            AttemptPermission::Paused => Err(Stop::Finished),
-            AttemptPermission::Ended(reason) => Err(Stop::Cancel(reason)),
-        }
-    }
-}
-
-impl AfterCommit for PermissionGate {
-    /// An invitation has waits of its own. The log of deliveries tells its status for as long as it has the invitation.
-    fn set_terms<'a>(
-        &self,
-        deps: &'a Deps,
-        bound: &InstanceConfig,
-        message: &Outgoing,
-        terms: &mut SendTerms<'a>,
-    ) {
-        if message.out.invitation.is_some() {
-            terms.backoff = &deps.settings().delivery_backoff;
-            terms.link_kept = terms.link_kept.max(bound.tenant.retention.messages);
-        }
-    }
-}
-
-/// Holds an invitation back. Always returns a [`Stop`].
-async fn hold_back<T>(deps: &Deps, message: &Outgoing, at: Timestamp) -> StepResult<T> {
-    let mut held = message.clone();
-    held.out.hold_back(at)?;
-    if deps.store().save_open_message(&held.to_record(), None).await? == WriteOutcome::Conflict {
-        return Err(RETRY_SOON);
-    }
-    tracing::info!(
-        ordinal = message.ordinal.0,
-        "an invitation is held back by the rules for deliveries"
-    );
-    Err(Stop::Finished)
-}
-
 /// Promise: the attempt by the linked identity ends before it leaves if WhatsApp or the person told meanwhile that it is not needed, if
 /// the instance may begin no chat, or if it is late. The message stays sent then.
 ///
 /// Test: `tests/kit/tests/use_cases/identity_attempts.rs#what_whatsapp_or_the_person_says_before_it_leaves_ends_the_attempt`.
-pub(crate) struct IdentityGate;
+#[derive(Debug)]
+pub struct IdentityGate;
 
 #[async_trait]
 impl SendGate for IdentityGate {
@@ -266,7 +163,7 @@ impl AfterCommit for IdentityGate {
 }
 
 /// Ends the attempt by the linked identity without a request. Returns the stop of the message.
-async fn keep_sent(deps: &Deps, message: &Outgoing, why: &str) -> PortResult<Stop> {
+pub async fn keep_sent(deps: &Deps, message: &Outgoing, why: &str) -> PortResult<Stop> {
     let kept = keep_sent_message(deps, message, why).await?;
     Ok(match kept {
         WriteOutcome::Written => Stop::Finished,

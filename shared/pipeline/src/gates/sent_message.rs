@@ -3,6 +3,7 @@
 //! its answers are kept for a while, so that few sends ask. The bytes of an upload leave in place of its id, and are stored as the file of
 //! the message, too. A reaction, an edit or a deletion is recorded with the message that it is about.
 
+use crate::Deps;
 use crate::hooks::after_commit::AfterCommit;
 use crate::hooks::beside_send::BesideSend;
 use crate::hooks::send_form::{MessageForm, Replacement, SendForm};
@@ -12,7 +13,8 @@ use crate::steps::message_changes::record_change;
 use crate::steps::outgoing::find_outgoing;
 use crate::steps::save_conversation::save_conversation;
 use crate::steps::sending::{RETRY_SOON, SendContext, StepResult, Stop};
-use crate::steps::upload::{self, FoundUpload, StoredUpload};
+use crate::steps::upload;
+use crate::steps::upload::{FoundUpload, StoredUpload};
 use crate::steps::verdict::Verdict;
 use async_trait::async_trait;
 use base64::Engine;
@@ -29,7 +31,6 @@ use recado_domain::message::{FileState, Message, MessageFile, Outgoing, Role, St
 use recado_domain::outbox::{Author, OutboxState};
 use recado_domain::reason::Reason;
 use recado_domain::service_window::{bypasses_window, is_window_open};
-use recado_ports::Deps;
 use recado_ports::ports::{FileBytes, FileError, PortResult, TemplateAnswer, WriteOutcome};
 use sha2::{Digest, Sha256};
 use std::error::Error;
@@ -49,7 +50,8 @@ const OTHER_MESSAGE_WAIT: SignedDuration = SignedDuration::from_secs(60);
 ///
 /// Tests: `tests/kit/tests/use_cases/window.rs#or_the_instances_template_goes_out_and_the_record_keeps_its_words`,
 /// `tests/kit/tests/use_cases/window.rs#later_it_is_given_up_and_its_dead_letter_says_why`.
-pub(crate) struct ServiceWindowForm;
+#[derive(Debug)]
+pub struct ServiceWindowForm;
 
 #[async_trait]
 impl SendForm for ServiceWindowForm {
@@ -199,7 +201,8 @@ const ANSWER_AGE_MAX: SignedDuration = SignedDuration::from_mins(15);
 /// Promise: a template that the provider would refuse is given up before an attempt.
 ///
 /// Test: `tests/kit/tests/use_cases/window.rs#a_clients_template_that_cannot_be_sent_is_given_up_before_an_attempt`.
-pub(crate) struct TemplateGate;
+#[derive(Debug)]
+pub struct TemplateGate;
 
 #[async_trait]
 impl SendGate for TemplateGate {
@@ -234,7 +237,8 @@ async fn explain_unusable(
 ///
 /// Tests: `tests/kit/tests/use_cases/uploads.rs#the_bytes_are_given_to_the_provider_and_are_the_file_of_the_message`,
 /// `tests/kit/tests/use_cases/uploads.rs#what_was_sent_by_its_url_is_fetched_once_it_was_sent_and_goes_with_its_contact`.
-pub(crate) struct SentFile;
+#[derive(Debug)]
+pub struct SentFile;
 
 #[async_trait]
 impl SendForm for SentFile {
@@ -280,7 +284,8 @@ impl AfterCommit for SentFile {
 /// Promise: a change that the business sends is shown with its message.
 ///
 /// Test: `tests/kit/tests/use_cases/reactions.rs#a_reaction_of_the_business_is_shown_whether_it_was_ordered_or_made_on_the_phone`.
-pub(crate) struct SentChange;
+#[derive(Debug)]
+pub struct SentChange;
 
 #[async_trait]
 impl AfterCommit for SentChange {
@@ -342,7 +347,8 @@ async fn store_sent_file(
 /// Promise: what a person answers by the API is marked as read, beside the answer's first attempt.
 ///
 /// Test: `tests/kit/tests/use_cases/signatures.rs#what_a_person_answers_by_the_api_is_marked_as_read_and_what_was_before_is_not`.
-pub(crate) struct ReadMarks;
+#[derive(Debug)]
+pub struct ReadMarks;
 
 impl BesideSend for ReadMarks {
     /// Marks nothing unless the message is a person's answer, and the instance is configured so.

@@ -1,12 +1,12 @@
 //! The hook for work that runs beside the request of an attempt and never delays it.
 
+use crate::Deps;
 use futures::future::BoxFuture;
 use recado_domain::config::InstanceConfig;
 use recado_domain::message::Outgoing;
-use recado_ports::Deps;
 
 /// Shows something to the contact while a message is sent.
-pub(crate) trait BesideSend: Send + Sync {
+pub trait BesideSend: Send + Sync {
     /// Returns the work beside the request for `message`, which is claimed; `None` if there is none. Its failures have no effect.
     fn begin<'a>(
         &self,

@@ -1,15 +1,15 @@
 //! The hook for what falls due in a feature: records with a time of their own.
 
+use crate::Deps;
 use async_trait::async_trait;
 use jiff::Timestamp;
 use recado_domain::conversation::Conversation;
 use recado_domain::ids::InstanceId;
-use recado_ports::Deps;
 use recado_ports::ports::{OverdueWork, PortResult};
 
 /// The records of a feature that have a time of their own. `reconcile` asks each minute which are due, and has them handled.
 #[async_trait]
-pub(crate) trait FeatureTimer: Send + Sync {
+pub trait FeatureTimer: Send + Sync {
     /// Returns the name by which the report of `reconcile` counts the records that were handled.
     fn name_in_report(&self) -> &'static str;
 
@@ -32,7 +32,7 @@ pub(crate) trait FeatureTimer: Send + Sync {
 
 /// A record of a feature that is due.
 #[async_trait]
-pub(crate) trait DueRecord: Send + Sync {
+pub trait DueRecord: std::fmt::Debug + Send + Sync {
     /// Handles the record, and begins nothing after `until`. Returns `false` if nothing was to be done. What is left is listed again.
     async fn handle_due_record(&self, deps: &Deps, until: Timestamp) -> PortResult<bool>;
 
@@ -43,10 +43,10 @@ pub(crate) trait DueRecord: Send + Sync {
 }
 
 /// The due records of a timer.
-pub(crate) type DueRecords = Vec<Box<dyn DueRecord>>;
+pub type DueRecords = Vec<Box<dyn DueRecord>>;
 
 /// Puts the records of one kind into the list of a timer.
-pub(crate) fn box_records<R: DueRecord + 'static>(records: Vec<R>) -> DueRecords {
+pub fn box_records<R: DueRecord + 'static>(records: impl IntoIterator<Item = R>) -> DueRecords {
     let boxed = |record: R| -> Box<dyn DueRecord> { Box::new(record) };
     records.into_iter().map(boxed).collect()
 }

@@ -1,5 +1,6 @@
 //! The question what an event means: [`InboundRule`].
 
+use crate::Deps;
 use crate::steps::inbound_arrival::{InboundArrival, InstanceEvent};
 use crate::steps::person_thread::FoundThread;
 use async_trait::async_trait;
@@ -7,16 +8,15 @@ use recado_domain::content::Content;
 use recado_domain::conversation::Conversation;
 use recado_domain::event::MessagePosition;
 use recado_domain::message::{Message, Outgoing};
-use recado_ports::Deps;
 use recado_ports::ports::PortResult;
 
 /// A rule that says what a message means for one feature. The processing of an event asks all of them, in the order of
-/// [`crate::features::INBOUND_RULES`], at each of the places below, in the order of these methods.
+/// [`crate::Features::inbound_rules`], at each of the places below, in the order of these methods.
 ///
 /// A rule answers only the questions that concern it. It may be asked again about the same message: after a crash, or after another
 /// writer was faster.
 #[async_trait]
-pub(crate) trait InboundRule: Send + Sync {
+pub trait InboundRule: Send + Sync {
     /// Notes what the message tells of its author or its instance. Its conversation is not known yet.
     async fn note_arrival(&self, _deps: &Deps, _arrival: &InboundArrival<'_>) -> PortResult<()> {
         Ok(())
@@ -82,9 +82,9 @@ pub(crate) trait InboundRule: Send + Sync {
 
 /// The failure of an attempt to send a message, after the provider had accepted it.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct LateFailure<'a> {
+pub struct LateFailure<'a> {
     /// Message that failed.
-    pub(crate) message: &'a Outgoing,
+    pub message: &'a Outgoing,
     /// The message goes out again, or went out again since.
-    pub(crate) is_repeated: bool,
+    pub is_repeated: bool,
 }

@@ -1,17 +1,17 @@
 //! The checks of a drafted reply: what must be true of it, and of the records, for its commit.
 
+use crate::Deps;
 use crate::steps::turn::LeasedTurn;
 use crate::steps::turn::draft::DraftedReply;
 use crate::steps::turn::turn_end::TurnEnd;
 use async_trait::async_trait;
 use recado_domain::conversation::Conversation;
-use recado_ports::Deps;
 use recado_ports::ports::PortResult;
 use recado_ports::table::Write;
 
 /// Looks at a drafted reply before its commit, and after a commit that was lost.
 #[async_trait]
-pub(crate) trait ReplyCheck: Send + Sync {
+pub trait ReplyCheck: Send + Sync {
     /// Completes a drafted reply, and the turn's record, with what the draft did.
     fn complete_reply(&self, turn: &mut LeasedTurn<'_>, reply: DraftedReply) -> DraftedReply;
 

@@ -1,14 +1,14 @@
 //! The gates of a message: they are asked whether it may leave, and until when that holds.
 
+use crate::Deps;
 use crate::steps::sending::{SendContext, StepResult};
 use async_trait::async_trait;
 use jiff::Timestamp;
 use recado_domain::message::Outgoing;
-use recado_ports::Deps;
 
 /// The moments at which gates are asked. All but `OtherGroup` are on a message's way, in this order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum SendMoment {
+pub enum SendMoment {
     /// A send job comes to a message that another FIFO group handles.
     OtherGroup,
     /// A send job comes to a queued message. Nothing was looked up for it.
@@ -22,11 +22,11 @@ pub(crate) enum SendMoment {
 }
 
 /// The answer of a gate: the time until which the message may leave, or `None` without a limit.
-pub(crate) type GateAnswer = StepResult<Option<Timestamp>>;
+pub type GateAnswer = StepResult<Option<Timestamp>>;
 
 /// Looks at a message before it leaves, and may keep it back.
 #[async_trait]
-pub(crate) trait SendGate: Send + Sync {
+pub trait SendGate: Send + Sync {
     /// Lets the message pass, or stops it. Returns the time until which the answer holds; `None` if it holds without a limit.
     async fn check(&self, deps: &Deps, context: SendContext<'_>, message: &Outgoing) -> GateAnswer;
 }

@@ -1,5 +1,6 @@
 //! The parts of a turn: what the model gets, and what it may call. Each is one feature's.
 
+use crate::Deps;
 use crate::steps::turn::draft::{DraftedReply, TurnAnswer};
 use crate::steps::turn::turn_end::TurnStop;
 use crate::steps::turn::{LeasedTurn, StepTimes, TurnState};
@@ -7,14 +8,13 @@ use async_trait::async_trait;
 use recado_domain::config::InstanceConfig;
 use recado_domain::conversation::Conversation;
 use recado_domain::message::Message;
-use recado_ports::Deps;
 use recado_ports::ports::{LlmError, LlmRequest, ModelCall, PortResult};
 
 /// A feature in a turn. A turn calls the methods in their order here, each of all parts before the next one.
 ///
 /// A part has the methods that it needs. What it keeps between them is a value of a type of its own in [`TurnState`].
 #[async_trait]
-pub(crate) trait TurnPart: Send + Sync {
+pub trait TurnPart: Send + Sync {
     /// Notes what the part needs to know of the newest messages, before it is known whether an answer is owed.
     fn note_messages(&self, _deps: &Deps, _newest: &[Message], _state: &mut TurnState) {}
 
@@ -116,9 +116,9 @@ pub(crate) trait TurnPart: Send + Sync {
 
 /// The answer to a call of the model.
 #[derive(Debug)]
-pub(crate) struct AnsweredCall {
+pub struct AnsweredCall {
     /// The result, as the model reads it.
-    pub(crate) text: String,
+    pub text: String,
     /// An action was not done: the calls behind it were asked for without that in mind, and are not made.
-    pub(crate) stops_others: bool,
+    pub stops_others: bool,
 }

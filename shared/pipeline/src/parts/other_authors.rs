@@ -1,15 +1,16 @@
 //! Tells the model how to read messages that others than the agent wrote for the business.
 
+use crate::Deps;
 use crate::hooks::turn_part::TurnPart;
 use crate::steps::turn::LeasedTurn;
 use crate::steps::turn::reading::{TurnReading, reached_contact};
 use async_trait::async_trait;
 use recado_domain::message::Role;
-use recado_ports::Deps;
 use recado_ports::ports::LlmRequest;
 
 /// The messages of people and of other agents.
-pub(crate) struct OtherAuthors;
+#[derive(Debug)]
+pub struct OtherAuthors;
 
 #[async_trait]
 impl TurnPart for OtherAuthors {

@@ -1,15 +1,16 @@
 //! Replies for which nobody is asked: after too many attempts, above a limit of the agent, and to what nobody can read.
 
+use crate::Deps;
 use crate::hooks::turn_part::TurnPart;
 use crate::steps::turn::LeasedTurn;
 use crate::steps::turn::draft::DraftedReply;
 use crate::steps::turn::reading::TurnReading;
 use async_trait::async_trait;
 use recado_domain::reason::Reason;
-use recado_ports::Deps;
 
 /// Turns that several workers did not end.
-pub(crate) struct FailedAttempts;
+#[derive(Debug)]
+pub struct FailedAttempts;
 
 #[async_trait]
 impl TurnPart for FailedAttempts {
@@ -27,7 +28,8 @@ impl TurnPart for FailedAttempts {
 }
 
 /// The limits of agents: the contact is told of a pause, where they say so.
-pub(crate) struct AgentPauses;
+#[derive(Debug)]
+pub struct AgentPauses;
 
 #[async_trait]
 impl TurnPart for AgentPauses {
@@ -38,7 +40,8 @@ impl TurnPart for AgentPauses {
 }
 
 /// The `unsupported_message` of agents.
-pub(crate) struct UnsupportedContent;
+#[derive(Debug)]
+pub struct UnsupportedContent;
 
 #[async_trait]
 impl TurnPart for UnsupportedContent {

@@ -1,13 +1,14 @@
 //! The scripts of agents: the model follows the step at which the conversation is.
 
+use crate::Deps;
 use crate::hooks::turn_part::TurnPart;
 use crate::steps::turn::LeasedTurn;
 use async_trait::async_trait;
-use recado_ports::Deps;
 use recado_ports::ports::LlmRequest;
 
 /// The scripts of agents.
-pub(crate) struct Scripts;
+#[derive(Debug)]
+pub struct Scripts;
 
 #[async_trait]
 impl TurnPart for Scripts {

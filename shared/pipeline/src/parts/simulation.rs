@@ -1,13 +1,14 @@
 //! Simulated instances: the simulated model answers, and no real one is asked.
 
+use crate::Deps;
 use crate::hooks::turn_part::TurnPart;
 use crate::steps::turn::LeasedTurn;
 use async_trait::async_trait;
-use recado_ports::Deps;
 use recado_ports::ports::LlmRequest;
 
 /// The simulation of instances.
-pub(crate) struct SimulatedInstances;
+#[derive(Debug)]
+pub struct SimulatedInstances;
 
 #[async_trait]
 impl TurnPart for SimulatedInstances {

@@ -1,19 +1,21 @@
 //! Looks at the instance's access list before a contact's message begins a conversation.
 
+use crate::Deps;
 use crate::hooks::inbound_rule::InboundRule;
 use crate::steps::inbound_arrival::InboundArrival;
-use crate::steps::person_thread::{self, FoundThread};
+use crate::steps::person_thread;
+use crate::steps::person_thread::FoundThread;
 use async_trait::async_trait;
 use recado_domain::contact::ContactAddress;
 use recado_domain::content::{Content, SystemNote};
 use recado_domain::conversation::ConversationStatus;
-use recado_ports::Deps;
 use recado_ports::ports::PortResult;
 
 /// Refuses the first message of a contact whom the instance's access list refuses. A conversation that exists goes on.
 ///
 /// Test: `tests/kit/tests/use_cases/access.rs#a_conversation_that_exists_goes_on_until_it_is_resolved`.
-pub(crate) struct AccessListRule;
+#[derive(Debug)]
+pub struct AccessListRule;
 
 #[async_trait]
 impl InboundRule for AccessListRule {

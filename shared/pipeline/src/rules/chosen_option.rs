@@ -1,5 +1,6 @@
 //! Understands an answer to a question that was sent as numbered text.
 
+use crate::Deps;
 use crate::hooks::inbound_rule::InboundRule;
 use crate::steps::inbound_arrival::InboundArrival;
 use crate::steps::message_target::find_target_message;
@@ -13,7 +14,6 @@ use recado_domain::ids::MessageId;
 use recado_domain::message::{Message, Outgoing};
 use recado_domain::millis::add_duration;
 use recado_domain::outbox::OutboxState;
-use recado_ports::Deps;
 use recado_ports::ports::PortResult;
 
 /// Largest assumed delay of a provider's clock, which may count whole seconds, behind Recado's.
@@ -22,7 +22,8 @@ const CLOCK_TOLERANCE: SignedDuration = SignedDuration::from_secs(2);
 /// Notes the option of an open question that the contact's message chooses by its number or its words.
 ///
 /// Test: `tests/kit/tests/use_cases/choices.rs#an_answer_by_number_names_the_option_for_the_model_and_for_people`.
-pub(crate) struct ChosenOptionRule;
+#[derive(Debug)]
+pub struct ChosenOptionRule;
 
 #[async_trait]
 impl InboundRule for ChosenOptionRule {

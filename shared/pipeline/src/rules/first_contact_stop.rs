@@ -1,17 +1,18 @@
 //! Stops first contacts where the provider refuses them.
 
+use crate::Deps;
+use crate::deps::capabilities;
 use crate::hooks::inbound_rule::{InboundRule, LateFailure};
 use crate::steps::first_contact::stop_first_contacts;
 use crate::steps::inbound_arrival::InstanceEvent;
 use async_trait::async_trait;
-use recado_ports::Deps;
-use recado_ports::deps::capabilities;
 use recado_ports::ports::PortResult;
 
 /// Stops an instance's first contacts after a linked phone's WhatsApp refused one.
 ///
 /// Test: `tests/kit/tests/use_cases/identity_attempts.rs#a_failure_for_the_number_before_it_leaves_is_the_end_and_stops_first_contacts`.
-pub(crate) struct FirstContactStopRule;
+#[derive(Debug)]
+pub struct FirstContactStopRule;
 
 #[async_trait]
 impl InboundRule for FirstContactStopRule {

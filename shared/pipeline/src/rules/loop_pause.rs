@@ -1,18 +1,19 @@
 //! Ends the agent's pause for a loop of answers between it and another program.
 
+use crate::Deps;
 use crate::hooks::inbound_rule::InboundRule;
 use crate::steps::inbound_arrival::InboundArrival;
 use async_trait::async_trait;
 use recado_domain::answer_loop::says_something_new;
 use recado_domain::conversation::Conversation;
 use recado_domain::message::Message;
-use recado_ports::Deps;
 use recado_ports::ports::PortResult;
 
 /// Ends the agent's pause for a loop once the contact says something new.
 ///
 /// Test: `tests/kit/tests/use_cases/limits.rs#a_message_that_says_something_new_ends_the_pause_for_a_loop_and_no_other`.
-pub(crate) struct LoopPauseRule;
+#[derive(Debug)]
+pub struct LoopPauseRule;
 
 #[async_trait]
 impl InboundRule for LoopPauseRule {

@@ -1,6 +1,7 @@
 //! Greetings and away messages that the phone's WhatsApp Business app writes by itself. No person answered with them, so they take no
 //! conversation over.
 
+use crate::Deps;
 use crate::hooks::inbound_rule::InboundRule;
 use crate::steps::inbound_arrival::InboundArrival;
 use async_trait::async_trait;
@@ -9,7 +10,6 @@ use recado_domain::content::Content;
 use recado_domain::conversation::{Conversation, ConversationMode};
 use recado_domain::ids::{ConversationId, Ordinal};
 use recado_domain::message::{Message, Role};
-use recado_ports::Deps;
 use recado_ports::ports::{ConversationFilter, PageRequest, PortResult};
 
 /// The longest time between the contact's message and the app's. Nobody reads, writes and sends as fast, and providers tell whole
@@ -25,7 +25,8 @@ const READ: usize = 50;
 /// Tells a greeting that the phone's app writes by itself from a person's answer: it takes no conversation over.
 ///
 /// Test: `tests/kit/tests/use_cases/phone.rs#a_greeting_that_the_phone_writes_to_several_contacts_takes_over_the_first_conversation_alone`.
-pub(crate) struct PhoneGreetingRule;
+#[derive(Debug)]
+pub struct PhoneGreetingRule;
 
 #[async_trait]
 impl InboundRule for PhoneGreetingRule {

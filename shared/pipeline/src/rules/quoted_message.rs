@@ -1,5 +1,6 @@
 //! Finds the message that another one replies to. So people and the model read its words, whether the provider repeats them or not.
 
+use crate::Deps;
 use crate::hooks::inbound_rule::InboundRule;
 use crate::steps::inbound_arrival::InboundArrival;
 use crate::steps::message_target::find_target_message;
@@ -8,13 +9,13 @@ use recado_domain::config::InstanceConfig;
 use recado_domain::context::shorten_quote;
 use recado_domain::conversation::Conversation;
 use recado_domain::message::Message;
-use recado_ports::Deps;
 use recado_ports::ports::PortResult;
 
 /// Gives a reply the words of the message that it quotes, as they are stored and without our signature.
 ///
 /// Test: `tests/kit/tests/use_cases/replies.rs#people_and_the_model_read_what_was_replied_to_on_every_provider`.
-pub(crate) struct QuotedMessageRule;
+#[derive(Debug)]
+pub struct QuotedMessageRule;
 
 #[async_trait]
 impl InboundRule for QuotedMessageRule {

@@ -1,8 +1,9 @@
 //! Records a reaction, an edit or a deletion with the message that it is about. If the contact deleted the message for
 //! everyone, its content is removed; the message keeps its place.
 
+use crate::Deps;
 use crate::hooks::inbound_rule::InboundRule;
-use crate::steps::file_fetch::delete_files_of;
+use crate::steps::file_deletion::delete_files_of;
 use crate::steps::inbound_arrival::InboundArrival;
 use crate::steps::message_changes::{MessageUpdate, record_change, update_message};
 use async_trait::async_trait;
@@ -10,7 +11,6 @@ use recado_domain::content::Content;
 use recado_domain::event::MessagePosition;
 use recado_domain::ids::{ConversationId, MessageId, Ordinal};
 use recado_domain::message::{Message, Role};
-use recado_ports::Deps;
 use recado_ports::ports::PortResult;
 
 /// Number of messages that one read returns.
@@ -20,7 +20,8 @@ const PAGE: usize = 100;
 ///
 /// Tests: `tests/kit/tests/use_cases/reactions.rs#a_contacts_reaction_to_what_was_sent_is_added_changed_and_taken_back`,
 /// `tests/kit/tests/use_cases/retention.rs#what_the_contact_deleted_for_everyone_loses_its_content_and_keeps_its_place`.
-pub(crate) struct TargetChangeRule;
+#[derive(Debug)]
+pub struct TargetChangeRule;
 
 #[async_trait]
 impl InboundRule for TargetChangeRule {

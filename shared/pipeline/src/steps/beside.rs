@@ -1,8 +1,8 @@
 //! Work beside other work: what the contact is shown must not delay what the contact is told.
 
+use crate::Deps;
 use futures::future::{Either, select};
 use jiff::SignedDuration;
-use recado_ports::Deps;
 use std::future::Future;
 use std::pin::pin;
 
@@ -11,7 +11,7 @@ const BESIDE_MIN: SignedDuration = SignedDuration::from_secs(1);
 
 /// Runs `work`, and `beside` meanwhile, which ends with the work, but not before [`BESIDE_MIN`]. The work is never
 /// delayed: its effects are done when `beside` is waited for.
-pub(crate) async fn run_beside<T>(
+pub async fn run_beside<T>(
     deps: &Deps,
     work: impl Future<Output = T> + Send,
     beside: impl Future<Output = ()> + Send,
@@ -33,7 +33,7 @@ pub(crate) async fn run_beside<T>(
 }
 
 /// Runs `work`, and `beside` until the work is done and no longer.
-pub(crate) async fn run_until_done<T>(
+pub async fn run_until_done<T>(
     work: impl Future<Output = T> + Send,
     beside: impl Future<Output = ()> + Send,
 ) -> T {

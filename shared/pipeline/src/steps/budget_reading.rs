@@ -1,5 +1,6 @@
 //! Measures how much of its budget of the month a tenant has used.
 
+use crate::Deps;
 use crate::steps::message_view::MessageView;
 use jiff::Timestamp;
 use recado_domain::budget::{BudgetUse, MonthlyBudget};
@@ -9,13 +10,12 @@ use recado_domain::ids::TenantId;
 use recado_domain::message::Message;
 use recado_domain::price::{Cost, PriceList};
 use recado_domain::usage::{UsageSum, resolve_usage_day, usage_of_charge, usage_of_message};
-use recado_ports::Deps;
 use recado_ports::ports::{Overviews, PortResult};
 use recado_ports::records::configuration::find_named_entries;
 use recado_ports::table::Table;
 
 /// Returns the prices of models.
-pub(crate) async fn read_prices(store: &dyn Table) -> PortResult<PriceList> {
+pub async fn read_prices(store: &dyn Table) -> PortResult<PriceList> {
     let names = ConfigNames {
         prices: true,
         ..ConfigNames::default()
@@ -27,7 +27,7 @@ pub(crate) async fn read_prices(store: &dyn Table) -> PortResult<PriceList> {
 }
 
 /// Reads the sums of this month and measures the used part of a budget.
-pub(crate) async fn measure_budget(
+pub async fn measure_budget(
     store: &dyn Overviews,
     tenant: &TenantId,
     budget: &MonthlyBudget,
@@ -40,7 +40,7 @@ pub(crate) async fn measure_budget(
 }
 
 /// Lists what models used for a message, and its charge by the provider, if its instance is configured.
-pub(crate) fn list_message_use(
+pub fn list_message_use(
     message: &Message,
     delivery: Option<&Delivery>,
     bound: Option<&InstanceConfig>,
@@ -61,7 +61,7 @@ pub(crate) fn list_message_use(
 
 /// Adds to each message what its turn, its recording and its charge cost by the configured prices. Reads no prices where no message
 /// used anything.
-pub(crate) async fn add_costs(
+pub async fn add_costs(
     deps: &Deps,
     bound: Option<&InstanceConfig>,
     views: &mut [MessageView],

@@ -1,5 +1,6 @@
 //! Adds a client's message to the recipient's conversation, at once or when its time has come.
 
+use crate::Deps;
 use crate::steps::{identity, linked_threads};
 use jiff::Timestamp;
 use recado_domain::config::InstanceConfig;
@@ -10,13 +11,12 @@ use recado_domain::invitations::{InvitedGuest, ScheduledInvitation};
 use recado_domain::message::{NewOutgoing, Outgoing, PreparedContent};
 use recado_domain::outbox::Author;
 use recado_domain::rate::Rate;
-use recado_ports::Deps;
 use recado_ports::ports::PortResult;
 use recado_ports::random_id::generate_nonce;
 use recado_ports::records::aliases::find_alias;
 
 /// Returns the recipient's latest conversation if it is active, else a new conversation that begins now.
-pub(crate) async fn find_or_start_conversation(
+pub async fn find_or_start_conversation(
     deps: &Deps,
     bound: &InstanceConfig,
     to: &ContactAddress,
@@ -44,7 +44,7 @@ pub(crate) async fn find_or_start_conversation(
 
 /// Notes in a conversation and its new message that the message is an invitation. One that comes from a backup begins as of unknown
 /// outcome since then.
-pub(crate) fn note_invitation(
+pub fn note_invitation(
     deps: &Deps,
     conversation: &mut Conversation,
     message: &mut Outgoing,
@@ -62,7 +62,7 @@ pub(crate) fn note_invitation(
 }
 
 /// Makes a new message one of unknown outcome since the backup that was made at `taken_at`: it may have been sent since.
-pub(crate) fn doubt_message(deps: &Deps, message: &mut Outgoing, taken_at: Timestamp) {
+pub fn doubt_message(deps: &Deps, message: &mut Outgoing, taken_at: Timestamp) {
     let (nonce, now) = (generate_nonce(deps.system()), deps.system().now());
     // A new message is queued, or in doubt already, so this is not refused.
     let _ = message.out.doubt_restored(nonce, taken_at, now);
@@ -70,7 +70,7 @@ pub(crate) fn doubt_message(deps: &Deps, message: &mut Outgoing, taken_at: Times
 
 /// Adds a client's message to `conversation` so that both can be written. The message covers nothing: a client of the API
 /// has not read the contact's messages.
-pub(crate) fn append_client_message(
+pub fn append_client_message(
     conversation: &mut Conversation,
     to: &ContactAddress,
     ready: PreparedContent,

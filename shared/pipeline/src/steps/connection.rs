@@ -1,5 +1,6 @@
 //! The stored connection state of instances, and the release of parked conversations.
 
+use crate::Deps;
 use crate::steps::enabled_instance::change_unread_state;
 use crate::steps::verdict::Verdict;
 use jiff::{SignedDuration, Timestamp};
@@ -11,7 +12,6 @@ use recado_domain::instance::{
 };
 use recado_domain::millis::add_duration;
 use recado_domain::wake_up::SendJob;
-use recado_ports::Deps;
 use recado_ports::ports::{ConnectionAnswer, OutboundEntry, PortResult};
 use recado_ports::random_id::generate_correlation_id;
 use recado_ports::records::samples::list_samples;
@@ -40,7 +40,7 @@ const ASK_EVERY: SignedDuration = SignedDuration::from_secs(2);
 
 /// Returns a verdict to wait for an event that says the connection changed, or `None`. The event waits if it came right
 /// after an answer of the provider, so that one question serves it and the events that follow.
-pub(crate) async fn delay_connection_event(
+pub async fn delay_connection_event(
     deps: &Deps,
     bound: &InstanceConfig,
     received_at: Timestamp,
@@ -59,7 +59,7 @@ pub(crate) async fn delay_connection_event(
 }
 
 /// Asks the provider because of an event that arrived at `received_at`, unless the provider was asked since.
-pub(crate) async fn handle_connection_event(
+pub async fn handle_connection_event(
     deps: &Deps,
     bound: &InstanceConfig,
     received_at: Timestamp,
@@ -78,14 +78,14 @@ pub(crate) async fn handle_connection_event(
 
 /// Asks the provider for the connection and stores the answer. An event only causes the question, because events come in
 /// no order.
-pub(crate) async fn refresh_connection(deps: &Deps, bound: &InstanceConfig) -> PortResult<()> {
+pub async fn refresh_connection(deps: &Deps, bound: &InstanceConfig) -> PortResult<()> {
     let asked_at = Some(deps.system().now());
     let answer = deps.providers().query_connection(bound).await;
     record_answer(deps, &bound.instance.id, answer, asked_at).await
 }
 
 /// Stores a provider's answer about its connection.
-pub(crate) async fn record_answer(
+pub async fn record_answer(
     deps: &Deps,
     instance: &InstanceId,
     answer: ConnectionAnswer,
@@ -178,14 +178,14 @@ async fn try_one_conversation(
 }
 
 /// Releases what waits of an instance that was refused, after one of its messages was accepted.
-pub(crate) async fn end_trial(deps: &Deps, instance: &InstanceId) -> PortResult<()> {
+pub async fn end_trial(deps: &Deps, instance: &InstanceId) -> PortResult<()> {
     tracing::info!(instance_id = %instance, "a refused instance sends again");
     record_open(deps, instance, None).await
 }
 
 /// Counts a refusal that may be one of the whole instance: its words, and whether the provider said that it refuses everything. Where
 /// it is, the instance is closed. Returns `true` then.
-pub(crate) async fn record_refusal(
+pub async fn record_refusal(
     deps: &Deps,
     instance: &InstanceId,
     conversation: Option<&ConversationId>,
@@ -207,7 +207,7 @@ pub(crate) async fn record_refusal(
 
 /// Stores that the instance cannot send, and sets the next probe with a growing interval. `asked_at`: the time when the
 /// provider was asked, if this is its answer; otherwise `None`.
-pub(crate) async fn record_closed(
+pub async fn record_closed(
     deps: &Deps,
     instance: &InstanceId,
     connection: ConnectionStatus,
@@ -235,7 +235,7 @@ pub(crate) async fn record_closed(
 
 /// Stores that the provider of an open instance is gone since `since`: it did not answer, first at `asked_at`. Nothing is stored
 /// if a sender or an event showed another state after that.
-pub(crate) async fn record_unreachable(
+pub async fn record_unreachable(
     deps: &Deps,
     instance: &InstanceId,
     since: Timestamp,
@@ -259,10 +259,7 @@ pub(crate) async fn record_unreachable(
 }
 
 /// Reads the newest looks at connections, the newest first.
-pub(crate) async fn read_connection_looks(
-    table: &dyn Table,
-    now: Timestamp,
-) -> PortResult<Vec<ConnectionLook>> {
+pub async fn read_connection_looks(table: &dyn Table, now: Timestamp) -> PortResult<Vec<ConnectionLook>> {
     let since = add_duration(now, -LOOKS_COUNT_FOR);
     let mut samples = list_samples(table, None, since).await?;
     Ok(samples.pop().map(|newest| newest.looks).unwrap_or_default())
@@ -306,7 +303,7 @@ fn next_probe_time(now: Timestamp, probes: u32) -> Timestamp {
 
 /// Sends a send job for each parked conversation of an open instance whose time has come. The parked entry is removed if
 /// the conversation was not parked again meanwhile.
-pub(crate) async fn release_parked(deps: &Deps, instance: &InstanceId) -> PortResult<()> {
+pub async fn release_parked(deps: &Deps, instance: &InstanceId) -> PortResult<()> {
     let now = deps.system().now();
     for _ in 0..RELEASE_ROUNDS {
         let parked = deps.store().list_parked(instance, RELEASE_AT_ONCE).await?;
@@ -325,7 +322,7 @@ pub(crate) async fn release_parked(deps: &Deps, instance: &InstanceId) -> PortRe
 }
 
 /// Sends a send job for one parked conversation and removes its entry. `false`: it was parked again meanwhile.
-pub(crate) async fn release_conversation(deps: &Deps, parked: &ParkedConversation) -> PortResult<bool> {
+pub async fn release_conversation(deps: &Deps, parked: &ParkedConversation) -> PortResult<bool> {
     let correlation = generate_correlation_id(deps.system());
     let job = SendJob {
         reply: parked.reply.clone(),

@@ -1,20 +1,17 @@
 //! Instances that may work.
 
+use crate::Deps;
 use recado_domain::access::Caller;
 use recado_domain::config::InstanceConfig;
 use recado_domain::ids::{InstanceId, TenantId};
 use recado_domain::instance::{ChangedInstance, InstanceChange, InstanceState};
-use recado_ports::Deps;
 use recado_ports::ports::PortResult;
 use recado_ports::records::configuration::find_config_by_id;
 use std::sync::Arc;
 
 /// Returns the configuration of an instance that may work. `None`, and a line in the log: the instance is disabled, or no
 /// longer configured, and its work waits.
-pub(crate) async fn find_enabled_instance(
-    deps: &Deps,
-    id: &InstanceId,
-) -> PortResult<Option<Arc<InstanceConfig>>> {
+pub async fn find_enabled_instance(deps: &Deps, id: &InstanceId) -> PortResult<Option<Arc<InstanceConfig>>> {
     match find_config_by_id(deps.store(), id).await? {
         Some(bound) if bound.is_enabled() => Ok(Some(bound)),
         Some(_) => {
@@ -30,7 +27,7 @@ pub(crate) async fn find_enabled_instance(
 
 /// Returns the same for the work of a tenant. `None` also if another tenant has the instance by now: that sees and sends nothing of this
 /// one.
-pub(crate) async fn find_instance_of(
+pub async fn find_instance_of(
     deps: &Deps,
     id: &InstanceId,
     tenant: &TenantId,
@@ -45,7 +42,7 @@ pub(crate) async fn find_instance_of(
 }
 
 /// Changes the stored state of an instance of which the caller read none.
-pub(crate) async fn change_unread_state(
+pub async fn change_unread_state(
     deps: &Deps,
     id: &InstanceId,
     change: &InstanceChange,
@@ -55,7 +52,7 @@ pub(crate) async fn change_unread_state(
 }
 
 /// Returns an instance with its tenant and agent; `None` if it is unknown or outside the caller's scope.
-pub(crate) async fn find_instance_within(
+pub async fn find_instance_within(
     deps: &Deps,
     caller: &Caller,
     id: &InstanceId,

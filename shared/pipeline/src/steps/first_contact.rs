@@ -1,16 +1,16 @@
 //! First contacts: messages to people who never wrote to the instance, and whether it may begin a chat with them.
 
+use crate::Deps;
 use crate::steps::enabled_instance::change_unread_state;
 use crate::steps::linked_threads::find_latest_conversation;
 use recado_domain::ids::InstanceId;
 use recado_domain::instance::{ConnectionStatus, FIRST_CONTACTS_STOP, InstanceChange, InstanceState};
 use recado_domain::message::Outgoing;
 use recado_domain::millis::add_duration;
-use recado_ports::Deps;
 use recado_ports::ports::PortResult;
 
 /// Returns `true` if a message goes to a person who never wrote.
-pub(crate) async fn is_first_contact(deps: &Deps, message: &Outgoing) -> PortResult<bool> {
+pub async fn is_first_contact(deps: &Deps, message: &Outgoing) -> PortResult<bool> {
     if message.out.follows_contact() {
         return Ok(false);
     }
@@ -20,7 +20,7 @@ pub(crate) async fn is_first_contact(deps: &Deps, message: &Outgoing) -> PortRes
 }
 
 /// Returns `true` if an instance may begin a chat as far as its state tells: it is open, works, and first contacts are not stopped.
-pub(crate) fn may_begin_chat(state: &InstanceState) -> bool {
+pub fn may_begin_chat(state: &InstanceState) -> bool {
     state.connection == ConnectionStatus::Open
         && state.refusal().is_none()
         && state.inactive_since().is_none()
@@ -28,11 +28,7 @@ pub(crate) fn may_begin_chat(state: &InstanceState) -> bool {
 }
 
 /// Stops the instance's first contacts for [`FIRST_CONTACTS_STOP`], if the refused message was one.
-pub(crate) async fn stop_first_contacts(
-    deps: &Deps,
-    instance: &InstanceId,
-    refused: &Outgoing,
-) -> PortResult<()> {
+pub async fn stop_first_contacts(deps: &Deps, instance: &InstanceId, refused: &Outgoing) -> PortResult<()> {
     if !is_first_contact(deps, refused).await? {
         return Ok(());
     }

@@ -2,7 +2,9 @@
 //! stays on the open list until its dead letter is stored, so that `reconcile` finds what a crash left. In the opposite order, a crash
 //! would leave a dead letter of work that is still to be done.
 
-use crate::measure::{self, MessageEnd};
+use crate::Deps;
+use crate::measure;
+use crate::measure::MessageEnd;
 use crate::steps::outgoing::find_outgoing;
 use crate::steps::unreadable::pass_over_unreadable;
 use jiff::SignedDuration;
@@ -14,7 +16,6 @@ use recado_domain::message::Outgoing;
 use recado_domain::millis::add_duration;
 use recado_domain::outbox::OutboxState;
 use recado_domain::reason::Reason;
-use recado_ports::Deps;
 use recado_ports::ports::{EventChange, PortResult, WriteOutcome};
 use recado_ports::records::configuration::find_config_by_external;
 use recado_ports::records::dead_letters::{put_dead_letter, remove_dead_letter};
@@ -22,7 +23,7 @@ use serde_json::json;
 
 /// Gives up a pending event: marks its record as dead and makes its dead letter. That names the event's instance and tenant if
 /// the instance is configured.
-pub(crate) async fn give_up_event(
+pub async fn give_up_event(
     deps: &Deps,
     job: &InboundJob,
     reason: Reason,
@@ -71,7 +72,7 @@ async fn settle_dead_event(deps: &Deps, event: &EventId, dead_letter: &DeadLette
 
 /// Makes a dead letter of a message of one of Recado's queues that cannot be read. Trying again cannot help, so the message must not
 /// come back. The event of a message of `inbound` is given up with it, if it can be read which one it is: nothing else would ever do so.
-pub(crate) async fn dead_letter_unreadable(
+pub async fn dead_letter_unreadable(
     deps: &Deps,
     queue: QueueName,
     body: &str,
@@ -98,7 +99,7 @@ pub(crate) async fn dead_letter_unreadable(
 
 /// Gives up a pending event whose record cannot be read. Its queue message is gone, or does not tell whose it is, so its dead letter
 /// names the event.
-pub(crate) async fn give_up_unreadable_event(deps: &Deps, event: &EventId) -> PortResult<()> {
+pub async fn give_up_unreadable_event(deps: &Deps, event: &EventId) -> PortResult<()> {
     let body = json!({ "event": event }).to_string();
     let error = "the record of the event cannot be read".to_owned();
     let dead_letter = build_unreadable_letter(deps, QueueName::Inbound, &body, error);
@@ -120,12 +121,7 @@ async fn give_up_unread_event(deps: &Deps, event: &EventId, mut dead_letter: Dea
 
 /// Makes a dead letter of a message that cannot be used and that others wrote. `error` is the reason and must not contain text of
 /// the body.
-pub(crate) async fn dead_letter_poison(
-    deps: &Deps,
-    queue: QueueName,
-    body: &str,
-    error: String,
-) -> PortResult<()> {
+pub async fn dead_letter_poison(deps: &Deps, queue: QueueName, body: &str, error: String) -> PortResult<()> {
     let dead_letter = build_unreadable_letter(deps, queue, body, error);
     save_dead_letter(deps, &dead_letter).await
 }
@@ -137,12 +133,12 @@ fn build_unreadable_letter(deps: &Deps, queue: QueueName, body: &str, error: Str
 }
 
 /// Returns the id of the dead letter of a job of the queue `turns`, given as JSON.
-pub(crate) fn turns_letter_id(job: &str) -> String {
+pub fn turns_letter_id(job: &str) -> String {
     hash_parts(&["turn", job], 32)
 }
 
 /// Builds the dead letter of a message; `None` if the message is not dead.
-pub(crate) fn build_message_letter(message: &Outgoing) -> Option<DeadLetter> {
+pub fn build_message_letter(message: &Outgoing) -> Option<DeadLetter> {
     let (id, out) = (message.message_id(), &message.out);
     let OutboxState::Dead { at, reason } = out.state else {
         return None;
@@ -163,7 +159,7 @@ pub(crate) fn build_message_letter(message: &Outgoing) -> Option<DeadLetter> {
 
 /// Makes the dead letter of a dead message and removes the message from the open list. `false`: another worker was
 /// faster.
-pub(crate) async fn move_to_dead_letters(deps: &Deps, mut message: Outgoing) -> PortResult<bool> {
+pub async fn move_to_dead_letters(deps: &Deps, mut message: Outgoing) -> PortResult<bool> {
     let Some(dead_letter) = build_message_letter(&message) else {
         return Ok(true);
     };
@@ -189,7 +185,7 @@ pub(crate) async fn move_to_dead_letters(deps: &Deps, mut message: Outgoing) -> 
 
 /// Gives up an open message for `reason`: marks it as dead, then makes its dead letter. `false`: another worker changed the message, or
 /// its state does not allow this.
-pub(crate) async fn give_up_message(
+pub async fn give_up_message(
     deps: &Deps,
     mut message: Outgoing,
     reason: Reason,
@@ -219,7 +215,7 @@ pub(crate) async fn give_up_message(
 
 /// Returns the in-flight note of the running attempt of a message, whose outcome is known now. An attempt of unknown
 /// outcome keeps its note (`None`): the request may still go out, and its echo must not count as typed on the phone.
-pub(crate) fn find_landed_attempt(message: &Outgoing) -> Option<InFlightSend> {
+pub fn find_landed_attempt(message: &Outgoing) -> Option<InFlightSend> {
     let OutboxState::Sending {
         nonce, claimed_at, ..
     } = &message.out.state
@@ -242,7 +238,7 @@ pub(crate) fn find_landed_attempt(message: &Outgoing) -> Option<InFlightSend> {
 
 /// Makes a dead letter: first the copy in the dead-letter queue, then the dead letter in the store. A stored dead letter
 /// tells a redelivery that nothing is left to do.
-pub(crate) async fn save_dead_letter(deps: &Deps, dead_letter: &DeadLetter) -> PortResult<()> {
+pub async fn save_dead_letter(deps: &Deps, dead_letter: &DeadLetter) -> PortResult<()> {
     deps.queues().enqueue_dead_copy(dead_letter).await?;
     if put_dead_letter(deps.store(), dead_letter).await? {
         report_dead_letter(dead_letter);
@@ -260,11 +256,7 @@ fn report_dead_letter(dead_letter: &DeadLetter) {
 }
 
 /// Cancels a queued message that is not to leave any more. No dead letter is made, and nothing follows from it.
-pub(crate) async fn cancel_message(
-    deps: &Deps,
-    message: &Outgoing,
-    reason: Reason,
-) -> PortResult<WriteOutcome> {
+pub async fn cancel_message(deps: &Deps, message: &Outgoing, reason: Reason) -> PortResult<WriteOutcome> {
     let mut cancelled = message.clone();
     if cancelled.out.mark_cancelled(deps.system().now(), reason).is_err() {
         return Ok(WriteOutcome::Conflict);

@@ -1,5 +1,6 @@
 //! Reads a provider's history page by page, the oldest page first.
 
+use crate::Deps;
 use crate::steps::inbound_arrival::{event_period, is_stale};
 use crate::steps::webhook_items::ingest;
 use jiff::{SignedDuration, Timestamp};
@@ -10,7 +11,6 @@ use recado_domain::ids::{CorrelationId, InstanceId};
 use recado_domain::inbound::{InboundEvent, WebhookEvent, WebhookItem};
 use recado_domain::instance::{InstanceChange, InstanceState};
 use recado_domain::millis::add_duration;
-use recado_ports::Deps;
 use recado_ports::ports::{HistoryError, HistoryPage, HistoryRecord, HistorySpan, PortError, PortResult};
 use serde::Serialize;
 use serde_json::Value;
@@ -32,16 +32,16 @@ const REREAD: SignedDuration = SignedDuration::from_mins(1);
 
 /// The limits of one catch-up.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct CatchUpLimits {
+pub struct CatchUpLimits {
     /// Maximum number of pages.
-    pub(crate) pages: u32,
+    pub pages: u32,
     /// Time after which no further page is read.
-    pub(crate) time: SignedDuration,
+    pub time: SignedDuration,
 }
 
 /// The purpose of reading a history.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum HistoryUse {
+pub enum HistoryUse {
     /// Messages that are not known are processed.
     Process,
     /// Nothing is stored.
@@ -75,13 +75,13 @@ pub enum CatchUpError {
 }
 
 /// Returns the earliest time from which the tenant's events are still recognized, and what was sent by its deliveries.
-pub(crate) fn earliest_known_time(deps: &Deps, tenant: &Tenant, now: Timestamp) -> Timestamp {
+pub fn earliest_known_time(deps: &Deps, tenant: &Tenant, now: Timestamp) -> Timestamp {
     let ttl = event_period(deps, Some(tenant)).min(tenant.retention.deliveries.to_duration());
     add_duration(now, -ttl.saturating_sub(KNOWN_MARGIN).max(SignedDuration::ZERO))
 }
 
 /// Returns the period that a catch-up from `from` reads: the overlap before it is read too, back to `earliest` at most.
-pub(crate) fn history_span(from: Timestamp, earliest: Timestamp, now: Timestamp) -> HistorySpan {
+pub fn history_span(from: Timestamp, earliest: Timestamp, now: Timestamp) -> HistorySpan {
     HistorySpan {
         since: add_duration(from, -OVERLAP).max(earliest),
         until: add_duration(now, CLOCK_SKEW),
@@ -89,7 +89,7 @@ pub(crate) fn history_span(from: Timestamp, earliest: Timestamp, now: Timestamp)
 }
 
 /// Reads the history in `span` and processes or previews messages that are not known, until a limit is reached.
-pub(crate) async fn read_history(
+pub async fn read_history(
     deps: &Deps,
     bound: &InstanceConfig,
     span: HistorySpan,
@@ -198,7 +198,7 @@ fn find_new_status(record: HistoryRecord, known: &Delivery) -> Option<WebhookIte
 
 /// Stores the progress of a catch-up that began with the state `seen`. `rest`: the start of the next catch-up; `None` if
 /// everything was read.
-pub(crate) async fn record_catch_up(
+pub async fn record_catch_up(
     deps: &Deps,
     id: &InstanceId,
     seen: &InstanceState,
@@ -308,7 +308,7 @@ pub struct CatchUpReport {
 
 impl CatchUpReport {
     /// Returns the report of a catch-up that has read nothing yet.
-    pub(crate) fn for_span(span: HistorySpan) -> Self {
+    pub fn for_span(span: HistorySpan) -> Self {
         Self {
             since: span.since,
             until: span.until,

@@ -1,19 +1,19 @@
 //! Claims of clients' idempotency keys: the same request with the same key is one message.
 
+use crate::Deps;
 use crate::steps::identity::load_identity_key;
 use jiff::Timestamp;
 use recado_domain::ids::{IdempotencyKey, MessageId, TenantId, hash_parts};
 use recado_domain::millis::add_duration;
 use recado_domain::moving::HeldKey;
-use recado_ports::Deps;
 use recado_ports::ports::PortResult;
 use recado_ports::records::client_keys::{delete_client_key, find_client_key, hold_client_key};
 use recado_ports::table::Write;
 
 /// A client's idempotency key for a request that the client may repeat.
 #[derive(Debug, Clone)]
-pub(crate) struct IdempotencyClaim {
-    pub(crate) tenant: TenantId,
+pub struct IdempotencyClaim {
+    pub tenant: TenantId,
     scope: String,
     key: IdempotencyKey,
     request_hash: String,
@@ -22,7 +22,7 @@ pub(crate) struct IdempotencyClaim {
 
 impl IdempotencyClaim {
     /// Returns `true` if the request for which the key was used before is this one.
-    pub(crate) fn is_request_of(&self, held: &HeldKey) -> bool {
+    pub fn is_request_of(&self, held: &HeldKey) -> bool {
         self.request_hash == held.request_hash
     }
 }
@@ -30,7 +30,7 @@ impl IdempotencyClaim {
 /// Makes the claim of a client's key in `scope`, an instance or a conversation of the tenant. `parts` distinguish the request from every
 /// other. A message that is to be sent at `send_at` keeps its key long after that, so that a repeated request still finds the message.
 /// The claim holds a hash of the key: after the contact's erasure nothing may tell of it.
-pub(crate) async fn make_claim(
+pub async fn make_claim(
     deps: &Deps,
     (tenant, scope): (&TenantId, String),
     key: &IdempotencyKey,
@@ -49,7 +49,7 @@ pub(crate) async fn make_claim(
 }
 
 /// Returns the writes by which a claimed key names `message`, unless it was used before. They are made beside the message.
-pub(crate) fn hold_claimed(claim: Option<&IdempotencyClaim>, message: &MessageId) -> PortResult<Vec<Write>> {
+pub fn hold_claimed(claim: Option<&IdempotencyClaim>, message: &MessageId) -> PortResult<Vec<Write>> {
     let Some(claim) = claim.cloned() else {
         return Ok(Vec::new());
     };
@@ -64,7 +64,7 @@ pub(crate) fn hold_claimed(claim: Option<&IdempotencyClaim>, message: &MessageId
 }
 
 /// Deletes the claim of a client's key in `scope`.
-pub(crate) async fn delete_claim(
+pub async fn delete_claim(
     deps: &Deps,
     (tenant, scope): (&TenantId, &str),
     key: &IdempotencyKey,
@@ -74,10 +74,7 @@ pub(crate) async fn delete_claim(
 }
 
 /// Returns the request for which the claimed key was used before. `None`: there is no claim, or the key was not used.
-pub(crate) async fn find_claimed(
-    deps: &Deps,
-    claim: Option<&IdempotencyClaim>,
-) -> PortResult<Option<HeldKey>> {
+pub async fn find_claimed(deps: &Deps, claim: Option<&IdempotencyClaim>) -> PortResult<Option<HeldKey>> {
     match claim {
         Some(claim) => find_client_key(deps.store(), &claim.tenant, &claim.scope, &claim.key).await,
         None => Ok(None),

@@ -1,6 +1,7 @@
 //! An event of an instance, and the message that it brings: the processing hands both on. The age of a message, and the time for
 //! which an event is recognized again.
 
+use crate::Deps;
 use jiff::{SignedDuration, Timestamp};
 use recado_domain::config::{InstanceConfig, Tenant};
 use recado_domain::event::InboundJob;
@@ -8,39 +9,38 @@ use recado_domain::inbound::InboundMessage;
 use recado_domain::millis::add_duration;
 use recado_domain::retention::RetentionPeriod;
 use recado_domain::thread_hold::ThreadControl;
-use recado_ports::Deps;
 
 /// An event of an instance that is configured and enabled.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct InstanceEvent<'a> {
+pub struct InstanceEvent<'a> {
     /// Job that names the event.
-    pub(crate) job: &'a InboundJob,
+    pub job: &'a InboundJob,
     /// The event's instance.
-    pub(crate) bound: &'a InstanceConfig,
+    pub bound: &'a InstanceConfig,
     /// Time at which the worker began.
-    pub(crate) started_at: Timestamp,
+    pub started_at: Timestamp,
 }
 
 /// A message as its event brings it: the contact's, or one that was typed on the phone.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct InboundArrival<'a> {
+pub struct InboundArrival<'a> {
     /// Job that names the event.
-    pub(crate) job: &'a InboundJob,
+    pub job: &'a InboundJob,
     /// The event's instance.
-    pub(crate) bound: &'a InstanceConfig,
+    pub bound: &'a InstanceConfig,
     /// Time at which the worker began.
-    pub(crate) started_at: Timestamp,
+    pub started_at: Timestamp,
     /// Message as the webhook tells it.
-    pub(crate) inbound: &'a InboundMessage,
+    pub inbound: &'a InboundMessage,
     /// The message was too old when it arrived.
-    pub(crate) stale: bool,
+    pub stale: bool,
     /// An answer to the message is owed.
-    pub(crate) wants_answer: bool,
+    pub wants_answer: bool,
 }
 
 impl<'a> InboundArrival<'a> {
     /// Judges the message of an event.
-    pub(crate) fn new(deps: &Deps, event: &InstanceEvent<'a>, inbound: &'a InboundMessage) -> Self {
+    pub fn new(deps: &Deps, event: &InstanceEvent<'a>, inbound: &'a InboundMessage) -> Self {
         let stale = is_stale(deps, event.job, inbound);
         Self {
             job: event.job,
@@ -53,13 +53,13 @@ impl<'a> InboundArrival<'a> {
     }
 
     /// Returns `true` if the contact wrote the message.
-    pub(crate) fn is_of_contact(&self) -> bool {
+    pub fn is_of_contact(&self) -> bool {
         !self.inbound.from_me
     }
 
     /// Returns the time when the message was written, by the provider's clock, but not after its arrival. A provider's clock
     /// that is ahead must not place messages after the answers to them.
-    pub(crate) fn written_at(&self) -> Timestamp {
+    pub fn written_at(&self) -> Timestamp {
         let received_at = self.job.received_at;
         self.inbound
             .sent_at
@@ -77,14 +77,14 @@ fn asks_for_answer(inbound: &InboundMessage) -> bool {
 
 /// Returns `true` if the message was too old when it arrived. Old messages come with history syncs and late retries;
 /// they are stored and not answered.
-pub(crate) fn is_stale(deps: &Deps, job: &InboundJob, inbound: &InboundMessage) -> bool {
+pub fn is_stale(deps: &Deps, job: &InboundJob, inbound: &InboundMessage) -> bool {
     inbound
         .sent_at
         .is_some_and(|sent_at| add_duration(sent_at, deps.settings().stale_after) < job.received_at)
 }
 
 /// Returns the time for which an applied event of `tenant` is recognized again: the tenant's own, or the installation's.
-pub(crate) fn event_period(deps: &Deps, tenant: Option<&Tenant>) -> SignedDuration {
+pub fn event_period(deps: &Deps, tenant: Option<&Tenant>) -> SignedDuration {
     let own = tenant.and_then(|tenant| tenant.retention.events);
     own.map_or(deps.settings().event_ttl, RetentionPeriod::to_duration)
 }

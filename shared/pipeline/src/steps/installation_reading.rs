@@ -161,7 +161,7 @@ impl<'a> ReadStates<'a> {
 
 impl InstallationReading {
     /// Returns the sample of the whole installation. `slots` are the numbers of send slots that instances took.
-    pub(crate) fn to_sample(&self, slots: &BTreeMap<InstanceId, u64>) -> MinuteSample {
+    pub fn to_sample(&self, slots: &BTreeMap<InstanceId, u64>) -> MinuteSample {
         let all = self.instances.iter().map(|one| one.to_sample(slots));
         MinuteSample {
             depth: self.depth,
@@ -173,7 +173,7 @@ impl InstallationReading {
     }
 
     /// Returns the samples of the tenants of which something is to be told.
-    pub(crate) fn to_tenant_samples(&self, slots: &BTreeMap<InstanceId, u64>) -> Vec<MinuteSample> {
+    pub fn to_tenant_samples(&self, slots: &BTreeMap<InstanceId, u64>) -> Vec<MinuteSample> {
         let mut tenants: BTreeMap<&TenantId, Vec<InstanceSample>> = BTreeMap::new();
         for one in self
             .instances

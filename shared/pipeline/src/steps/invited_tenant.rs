@@ -1,9 +1,9 @@
 //! Finds the tenant for which a request about occasions is made.
 
+use crate::Deps;
 use recado_domain::access::Caller;
 use recado_domain::config::{ConfigNames, EntryRef, Tenant};
 use recado_domain::ids::TenantId;
-use recado_ports::Deps;
 use recado_ports::ports::{PageRequest, PortError, PortResult};
 use recado_ports::records::configuration::{find_named_entries, list_entries};
 
@@ -22,7 +22,7 @@ pub enum TenantChoiceError {
 }
 
 /// Returns the tenant that a request names, else the token's, else the only one of the installation.
-pub(crate) async fn choose_tenant(
+pub async fn choose_tenant(
     deps: &Deps,
     caller: &Caller,
     named: Option<&TenantId>,
@@ -43,7 +43,7 @@ pub(crate) async fn choose_tenant(
 }
 
 /// Returns a tenant of the configuration; `None` if it does not exist.
-pub(crate) async fn find_tenant(deps: &Deps, id: &TenantId) -> PortResult<Option<Tenant>> {
+pub async fn find_tenant(deps: &Deps, id: &TenantId) -> PortResult<Option<Tenant>> {
     let names = ConfigNames::of([EntryRef::Tenant(id.clone())]);
     Ok(find_named_entries(deps.store(), &names)
         .await?

@@ -1,6 +1,7 @@
 //! Several threads of one person: a linked identity and the phone number may each have a conversation. New messages go
 //! to one of them, and taking over one takes over all of them.
 
+use crate::Deps;
 use crate::steps::identity;
 use crate::steps::reply_coverage::highest_covered_ordinal;
 use crate::steps::save_conversation::save_conversation;
@@ -8,7 +9,6 @@ use crate::steps::wake_up;
 use recado_domain::contact::ContactAddress;
 use recado_domain::conversation::{Conversation, ConversationMode, ConversationStatus};
 use recado_domain::ids::{ConversationId, CorrelationId, ThreadId};
-use recado_ports::Deps;
 use recado_ports::ports::{DeletedPart, PortError, PortResult, WriteOutcome};
 use recado_ports::records::aliases::{delete_alias, find_alias};
 use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
@@ -18,7 +18,7 @@ use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
 const THREADS_MAX: usize = 8;
 
 /// Returns the newest conversation of the person to whom `thread` belongs, and the thread that contains it.
-pub(crate) async fn find_latest_conversation(
+pub async fn find_latest_conversation(
     deps: &Deps,
     thread: ThreadId,
 ) -> PortResult<(ThreadId, Option<Conversation>)> {
@@ -28,7 +28,7 @@ pub(crate) async fn find_latest_conversation(
 
 /// Follows `newest`, the newest conversation of `thread`, to the conversation to which it leads. Returns that
 /// conversation and its thread; both arguments unchanged if it leads nowhere.
-pub(crate) async fn follow_moved_threads(
+pub async fn follow_moved_threads(
     deps: &Deps,
     mut thread: ThreadId,
     mut newest: Option<Conversation>,
@@ -47,7 +47,7 @@ pub(crate) async fn follow_moved_threads(
 
 /// Takes over the person's other active conversations, if people have `conversation`. Must be called before
 /// `conversation` is written: after that write, no reply of the agent is claimed in any of them.
-pub(crate) async fn take_over_others(
+pub async fn take_over_others(
     deps: &Deps,
     conversation: &Conversation,
     correlation: &CorrelationId,
@@ -65,7 +65,7 @@ pub(crate) async fn take_over_others(
 }
 
 /// Gives the person's other conversations back to the agent, which has `conversation` already.
-pub(crate) async fn give_back_others(
+pub async fn give_back_others(
     deps: &Deps,
     conversation: &Conversation,
     correlation: &CorrelationId,
@@ -154,10 +154,7 @@ async fn find_other_thread(deps: &Deps, conversation: &Conversation) -> PortResu
 
 /// Returns the person's other address: the linked identity of a number, or the number of a linked identity. `None`: it
 /// is not known.
-pub(crate) async fn other_name(
-    deps: &Deps,
-    conversation: &Conversation,
-) -> PortResult<Option<ContactAddress>> {
+pub async fn other_name(deps: &Deps, conversation: &Conversation) -> PortResult<Option<ContactAddress>> {
     if conversation.contact.known_as.is_some() || !conversation.address.is_numberless() {
         return Ok(conversation.contact.known_as.clone());
     }
@@ -168,7 +165,7 @@ pub(crate) async fn other_name(
 
 /// Deletes what leads from other identities of the person to `conversation`: the numbers that were learnt, and the
 /// conversations in which nobody wrote. Nothing is deleted if the person's messages go on in another conversation.
-pub(crate) async fn delete_links(deps: &Deps, conversation: &Conversation) -> PortResult<()> {
+pub async fn delete_links(deps: &Deps, conversation: &Conversation) -> PortResult<()> {
     let latest = deps
         .store()
         .find_latest_conversation(conversation.id.thread_id())
@@ -192,10 +189,7 @@ pub(crate) async fn delete_links(deps: &Deps, conversation: &Conversation) -> Po
 
 /// Removes the quiet conversations from `conversation.beside`: those in which no answer is owed and no message is open.
 /// Messages that are made from now on do not wait for messages there.
-pub(crate) async fn forget_quiet_conversations(
-    deps: &Deps,
-    conversation: &mut Conversation,
-) -> PortResult<()> {
+pub async fn forget_quiet_conversations(deps: &Deps, conversation: &mut Conversation) -> PortResult<()> {
     let mut beside = Vec::new();
     for id in std::mem::take(&mut conversation.linked.beside) {
         let left = deps.store().find_conversation(&id).await?;

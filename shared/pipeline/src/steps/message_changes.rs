@@ -1,15 +1,15 @@
 //! Changes stored messages: what later messages say about them is recorded with them.
 
+use crate::Deps;
 use recado_domain::ids::MessageId;
 use recado_domain::message::Message;
 use recado_domain::usage::UsageSum;
-use recado_ports::Deps;
 use recado_ports::ports::{PortError, PortResult, WriteOutcome};
 use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
 
 /// The result of changing a stored message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum MessageUpdate {
+pub enum MessageUpdate {
     /// The message is as it should be, or does not exist.
     Done,
     /// The message is being sent. Its sender alone may write it.
@@ -18,7 +18,7 @@ pub(crate) enum MessageUpdate {
 
 /// Changes the stored message `id` by `change`, which returns `false` if nothing is to be written. If another worker
 /// wrote the message meanwhile, it is read and changed again.
-pub(crate) async fn update_message(
+pub async fn update_message(
     deps: &Deps,
     id: &MessageId,
     change: impl Fn(&mut Message) -> bool,
@@ -40,7 +40,7 @@ pub(crate) async fn update_message(
 }
 
 /// Writes a message that was read and changed, under its next revision. One that was sent is a conflict while it is open.
-pub(crate) async fn write_changed_message(
+pub async fn write_changed_message(
     deps: &Deps,
     message: &mut Message,
     used: Option<&UsageSum>,
@@ -50,7 +50,7 @@ pub(crate) async fn write_changed_message(
 }
 
 /// Records `later`, a reaction, an edit or a deletion, with the message that it is about. Other messages change nothing.
-pub(crate) async fn record_change(deps: &Deps, later: &Message) -> PortResult<MessageUpdate> {
+pub async fn record_change(deps: &Deps, later: &Message) -> PortResult<MessageUpdate> {
     match &later.context.refers_to {
         Some(target) if later.content.changes_target() => {
             update_message(deps, target, |message| message.record_change(later)).await

@@ -1,6 +1,8 @@
 //! Finds the message that another message is about, by its id at the provider. The other replies to it, reacts to it, edits it, deletes
 //! it or votes on it.
 
+use crate::Deps;
+use crate::deps::capabilities;
 use crate::steps::identity::derive_thread_id;
 use crate::steps::linked_threads::find_latest_conversation;
 use base64::Engine;
@@ -11,8 +13,6 @@ use recado_domain::delivery::DeliveryKey;
 use recado_domain::event::{EventKind, derive_event_id};
 use recado_domain::ids::ExternalId;
 use recado_domain::message::Message;
-use recado_ports::Deps;
-use recado_ports::deps::capabilities;
 use recado_ports::ports::PortResult;
 
 /// Number of the conversation's newest messages that are looked through where the provider's id leads to no message.
@@ -22,7 +22,7 @@ const NEWEST: usize = 100;
 /// delivery. Where statuses carry Recado's own id, one may name another id of the provider than its answer did, and an id may be written
 /// for the contact's user id or for the number. Then the newest messages of the contact at `address` are looked through. The message may be another instance's: a number may have belonged to it
 /// when the message was stored.
-pub(crate) async fn find_target_message(
+pub async fn find_target_message(
     deps: &Deps,
     bound: &InstanceConfig,
     external: &ExternalId,
@@ -56,7 +56,7 @@ pub(crate) async fn find_target_message(
 
 /// Finds a message that was sent in the contact's newest conversation. The provider's id stands in the message, or in its
 /// delivery if the provider's answer had another id.
-pub(crate) async fn find_sent_message(
+pub async fn find_sent_message(
     deps: &Deps,
     bound: &InstanceConfig,
     external: &ExternalId,
@@ -129,13 +129,13 @@ const PREFIX: &str = "wamid.";
 const TOKEN_MIN: usize = 16;
 
 /// Returns `true` if the ids are equal, or if both hold the same token.
-pub(crate) fn is_same_message(one: &str, other: &str) -> bool {
+pub fn is_same_message(one: &str, other: &str) -> bool {
     one == other || find_token(one).is_some_and(|token| find_token(other).as_ref() == Some(&token))
 }
 
 /// Returns the token that an id of a provider holds; `None` if the id has another form. The token is the last field of the decoded
 /// bytes: its length, as many hexadecimal digits, and a zero.
-pub(crate) fn find_token(id: &str) -> Option<Vec<u8>> {
+pub fn find_token(id: &str) -> Option<Vec<u8>> {
     let encoded = id.strip_prefix(PREFIX)?.trim_end_matches('=');
     let decoded = STANDARD_NO_PAD.decode(encoded).ok()?;
     let fields = decoded.strip_suffix(&[0])?;

@@ -1,5 +1,7 @@
 //! Messages together with their deliveries, as operators read them.
 
+use crate::Deps;
+use crate::deps::capabilities;
 use crate::steps::identity::load_identity_key;
 use jiff::SignedDuration;
 use recado_domain::access::Caller;
@@ -11,8 +13,6 @@ use recado_domain::ids::MessageId;
 use recado_domain::message::{Message, MessageStatus, StoredFile};
 use recado_domain::millis::add_duration;
 use recado_domain::price::Cost;
-use recado_ports::Deps;
-use recado_ports::deps::capabilities;
 use recado_ports::ports::PortResult;
 use recado_ports::records::configuration::find_config_by_id;
 use std::fmt::Write;
@@ -36,7 +36,7 @@ pub struct MessageView {
 }
 
 /// Returns a message with its delivery; `None` if it does not exist or is outside the caller's scope.
-pub(crate) async fn find_message_view(
+pub async fn find_message_view(
     deps: &Deps,
     caller: &Caller,
     id: &MessageId,
@@ -51,7 +51,7 @@ pub(crate) async fn find_message_view(
 }
 
 /// Joins messages with their deliveries.
-pub(crate) async fn join_deliveries(
+pub async fn join_deliveries(
     deps: &Deps,
     bound: Option<&InstanceConfig>,
     messages: Vec<Message>,
@@ -73,7 +73,7 @@ pub(crate) async fn join_deliveries(
 }
 
 /// Returns the deliveries of messages, in their order.
-pub(crate) async fn find_message_deliveries(
+pub async fn find_message_deliveries(
     deps: &Deps,
     bound: Option<&InstanceConfig>,
     messages: &[Message],
@@ -143,7 +143,7 @@ const SHOWN: [&str; 8] = [
 ];
 
 /// Returns the value of `Content-Disposition` for the stored file of a message.
-pub(crate) fn build_disposition(message: &Message, stored: &StoredFile) -> String {
+pub fn build_disposition(message: &Message, stored: &StoredFile) -> String {
     let kind = if SHOWN.contains(&stored.mime_type.as_str()) {
         "inline"
     } else {

@@ -39,7 +39,7 @@ impl OpenWorkCounts {
 }
 
 /// Counts the open records of all instances, including those that are no longer configured.
-pub(crate) fn count_open_work(open: &OpenWork) -> OpenWorkCounts {
+pub fn count_open_work(open: &OpenWork) -> OpenWorkCounts {
     let mut waiting = OpenWorkCounts::default();
     open.events
         .iter()
@@ -52,15 +52,15 @@ pub(crate) fn count_open_work(open: &OpenWork) -> OpenWorkCounts {
 }
 
 /// The open records of each instance: messages and parked conversations by our name of it, events by the provider's.
-#[derive(Default)]
-pub(crate) struct WaitingByInstance<'a> {
+#[derive(Debug, Default)]
+pub struct WaitingByInstance<'a> {
     own: HashMap<&'a InstanceId, OpenWorkCounts>,
     events: HashMap<(Provider, &'a ExternalId), Vec<Timestamp>>,
 }
 
 impl<'a> WaitingByInstance<'a> {
     /// Counts in one pass.
-    pub(crate) fn count_records(open: &'a OpenWork) -> Self {
+    pub fn count_records(open: &'a OpenWork) -> Self {
         let mut counts = Self::default();
         for event in &open.events {
             let named = (event.provider, &event.external);
@@ -77,7 +77,7 @@ impl<'a> WaitingByInstance<'a> {
     }
 
     /// Returns the counts of an instance.
-    pub(crate) fn count_of(&self, instance: &Instance) -> OpenWorkCounts {
+    pub fn count_of(&self, instance: &Instance) -> OpenWorkCounts {
         let mut counts = self.own.get(&instance.id).cloned().unwrap_or_default();
         if !self.events.is_empty()
             && let Some(external) = instance.resolve_external_id()

@@ -1,27 +1,27 @@
 //! Reads outgoing messages as [`Outgoing`], and builds what a provider is given of them.
 
+use crate::Deps;
 use recado_domain::ids::{MessageId, ThreadId};
 use recado_domain::message::{Message, Outgoing};
 use recado_domain::wake_up::Redrive;
-use recado_ports::Deps;
 use recado_ports::ports::{OutgoingMessage, PortError, PortResult};
 use recado_ports::records::dead_letters::remove_dead_letter;
 use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
 
 /// Returns an outgoing message; `None` if no message has this id, or if it is not an outgoing message.
-pub(crate) async fn find_outgoing(deps: &Deps, id: &MessageId) -> PortResult<Option<Outgoing>> {
+pub async fn find_outgoing(deps: &Deps, id: &MessageId) -> PortResult<Option<Outgoing>> {
     let message = deps.store().find_message(id).await?;
     Ok(message.and_then(Message::into_outgoing))
 }
 
 /// Lists a contact's open messages, by conversation and ordinal.
-pub(crate) async fn list_open_outgoing(deps: &Deps, thread: &ThreadId) -> PortResult<Vec<Outgoing>> {
+pub async fn list_open_outgoing(deps: &Deps, thread: &ThreadId) -> PortResult<Vec<Outgoing>> {
     let open = deps.store().list_open_messages(thread).await?;
     Ok(open.into_iter().filter_map(Message::into_outgoing).collect())
 }
 
 /// Builds the message that the provider is given.
-pub(crate) fn to_outgoing_message(message: &Outgoing) -> OutgoingMessage {
+pub fn to_outgoing_message(message: &Outgoing) -> OutgoingMessage {
     let out = &message.out;
     OutgoingMessage {
         id: message.message_id(),
@@ -39,7 +39,7 @@ pub(crate) fn to_outgoing_message(message: &Outgoing) -> OutgoingMessage {
 ///
 /// The request of an operator and the send job that it enqueued do this at the same time. The slower one reads the message again, and
 /// finds it requeued.
-pub(crate) async fn requeue_dead_message(deps: &Deps, redrive: &Redrive) -> PortResult<bool> {
+pub async fn requeue_dead_message(deps: &Deps, redrive: &Redrive) -> PortResult<bool> {
     let contended = PortError::contended("message");
     let requeued = retry_lost_write(contended, (), |()| requeue_read_message(deps, redrive)).await?;
     if requeued {

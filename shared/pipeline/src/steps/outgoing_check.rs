@@ -1,7 +1,9 @@
 //! Checks the content that a client wants to send, and replaces our message ids in it by the provider's.
 
+use crate::Deps;
 use crate::steps::message_target::find_target_message;
-use crate::steps::upload::{self, FoundUpload};
+use crate::steps::upload;
+use crate::steps::upload::FoundUpload;
 use jiff::Timestamp;
 use recado_domain::config::InstanceConfig;
 use recado_domain::content::Content;
@@ -11,7 +13,6 @@ use recado_domain::message::{Message, PreparedContent, Role};
 use recado_domain::options::SendOptions;
 use recado_domain::outgoing::{OutgoingError, is_private_url};
 use recado_domain::scheduled::{ScheduledId, ScheduledState};
-use recado_ports::Deps;
 use recado_ports::ports::{PortError, PortResult};
 use recado_ports::records::scheduled_messages::find_scheduled;
 
@@ -48,7 +49,7 @@ pub enum NotSendable {
 
 /// The reason for which content was not prepared.
 #[derive(Debug)]
-pub(crate) enum OutgoingContentError {
+pub enum OutgoingContentError {
     /// The message cannot be sent.
     Refused(NotSendable),
     /// A store or queue failed.
@@ -69,13 +70,13 @@ impl<E: Into<NotSendable>> From<E> for OutgoingContentError {
 
 /// Returns `true` if preparing the content reads the store. Then a repeated request is looked for first, because a
 /// message or upload that it names may be gone by now.
-pub(crate) fn needs_store_lookups(content: &Content, options: &SendOptions) -> bool {
+pub fn needs_store_lookups(content: &Content, options: &SendOptions) -> bool {
     options.reply_to.is_some() || matches!(content, Content::Reaction { .. } | Content::Media(_))
 }
 
 /// Returns texts that distinguish the request from every other request, for its idempotency key. A plain text stands
 /// for itself, as in earlier versions.
-pub(crate) fn request_fingerprint(content: &Content, options: &SendOptions) -> PortResult<Vec<String>> {
+pub fn request_fingerprint(content: &Content, options: &SendOptions) -> PortResult<Vec<String>> {
     match content {
         Content::Text { text } if options.is_empty() => Ok(vec![text.clone()]),
         _ => {
@@ -94,7 +95,7 @@ fn has_private_source(content: &Content) -> bool {
 }
 
 /// Checks and prepares content for the contact of `thread`. `later` is the time at which it will be sent, if not now.
-pub(crate) async fn prepare_content(
+pub async fn prepare_content(
     deps: &Deps,
     bound: &InstanceConfig,
     thread: &ThreadId,

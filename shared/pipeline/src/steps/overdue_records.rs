@@ -1,13 +1,13 @@
 //! All that has been open for too long: what the index of open records names, and the records of features that are due.
 
-use crate::features::FEATURE_TIMERS;
+use crate::Deps;
 use crate::hooks::feature_timer::DueRecord;
 use jiff::Timestamp;
-use recado_ports::Deps;
 use recado_ports::ports::{OverdueWork, PortResult};
 
 /// A record that is overdue.
-pub(crate) enum OverdueRecord {
+#[derive(Debug)]
+pub enum OverdueRecord {
     /// A record of the path of a message.
     OfPath(OverdueWork),
     /// A record of a feature, and the name by which the report of `reconcile` counts it.
@@ -19,15 +19,18 @@ pub(crate) enum OverdueRecord {
 
 /// Lists what was overdue at `now`, at most `limit` of each kind. What the index names and the records of each timer take turns, so that
 /// many of one list do not keep the others waiting; within each list the longest overdue come first.
-pub(crate) async fn list_overdue_records(
+pub async fn list_overdue_records(
     deps: &Deps,
     now: Timestamp,
     limit: usize,
 ) -> PortResult<Vec<OverdueRecord>> {
     let indexed = deps.store().list_overdue(now, limit).await?;
-    let mut placed: Vec<(usize, OverdueRecord)> =
-        indexed.into_iter().map(give_to_its_feature).enumerate().collect();
-    for timer in FEATURE_TIMERS {
+    let mut placed: Vec<(usize, OverdueRecord)> = indexed
+        .into_iter()
+        .map(|work| give_to_its_feature(deps, work))
+        .enumerate()
+        .collect();
+    for timer in deps.features().feature_timers {
         let due = timer.list_due_records(deps, now, limit).await?.into_iter();
         let due = due.map(|record| OverdueRecord::OfFeature {
             counted_as: timer.name_in_report(),
@@ -40,8 +43,8 @@ pub(crate) async fn list_overdue_records(
 }
 
 /// Gives what the index names to the feature whose record it is, if it is one's.
-fn give_to_its_feature(work: OverdueWork) -> OverdueRecord {
-    let claimed = FEATURE_TIMERS.iter().find_map(|timer| {
+fn give_to_its_feature(deps: &Deps, work: OverdueWork) -> OverdueRecord {
+    let claimed = deps.features().feature_timers.iter().find_map(|timer| {
         let record = timer.claim_indexed_record(&work)?;
         Some(OverdueRecord::OfFeature {
             counted_as: timer.name_in_report(),

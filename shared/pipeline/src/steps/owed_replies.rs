@@ -1,12 +1,12 @@
 //! Counts what instances still owe before they are removed.
 
+use crate::Deps;
 use crate::steps::overdue_records::{OverdueRecord, list_overdue_records};
 use crate::steps::unreadable::pass_over_unreadable;
 use jiff::SignedDuration;
 use recado_domain::config::{ConfigDocument, Instance};
 use recado_domain::ids::InstanceId;
 use recado_domain::millis::add_duration;
-use recado_ports::Deps;
 use recado_ports::ports::{OverdueWork, PortResult};
 use std::collections::BTreeMap;
 
@@ -18,10 +18,7 @@ const FAR_AHEAD: SignedDuration = SignedDuration::from_hours(24 * 3_650);
 
 /// Counts what each instance owes: events to apply, answers of the agent, and messages to send, now or later. A record that cannot be
 /// read is passed over: it must not keep another tenant's entries from being removed.
-pub(crate) async fn count_owed(
-    deps: &Deps,
-    document: &ConfigDocument,
-) -> PortResult<BTreeMap<InstanceId, usize>> {
+pub async fn count_owed(deps: &Deps, document: &ConfigDocument) -> PortResult<BTreeMap<InstanceId, usize>> {
     let horizon = add_duration(deps.system().now(), FAR_AHEAD);
     let open = list_overdue_records(deps, horizon, OPEN_RECORDS_MAX).await?;
     let mut owed: BTreeMap<InstanceId, usize> = BTreeMap::new();
@@ -67,7 +64,7 @@ async fn find_owing_instance(
 }
 
 /// Lists the counts for people, such as "2 of instance desk".
-pub(crate) fn describe_owed(owed: &[(InstanceId, usize)]) -> String {
+pub fn describe_owed(owed: &[(InstanceId, usize)]) -> String {
     let one = |(id, count): &(InstanceId, usize)| format!("{count} of instance {id}");
     owed.iter().map(one).collect::<Vec<_>>().join(", ")
 }

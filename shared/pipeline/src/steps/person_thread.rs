@@ -4,23 +4,23 @@
 
 mod thread_join;
 
+use crate::Deps;
 use crate::steps::identity::derive_thread_id;
 use crate::steps::inbound_arrival::InboundArrival;
 use crate::steps::linked_threads::{
     find_latest_conversation, follow_moved_threads, forget_quiet_conversations,
 };
+use crate::steps::person_thread::thread_join::ThreadJoin;
 use crate::steps::save_conversation::save_conversation;
 use recado_domain::contact::ContactAddress;
 use recado_domain::conversation::{Conversation, ConversationStatus};
 use recado_domain::ids::{ConversationId, InstanceId, ThreadId};
 use recado_domain::inbound::InboundEvent;
-use recado_ports::Deps;
 use recado_ports::ports::PortResult;
 use recado_ports::records::aliases::{find_alias, save_alias};
-use thread_join::ThreadJoin;
 
 /// Replaces the address of a message without a number by the address with the number, if that is known.
-pub(crate) async fn resolve_phone_number(
+pub async fn resolve_phone_number(
     deps: &Deps,
     instance: &InstanceId,
     mut inbound: InboundEvent,
@@ -38,20 +38,20 @@ pub(crate) async fn resolve_phone_number(
 }
 
 /// The thread to which a message's address leads.
-#[derive(Clone)]
-pub(crate) struct FoundThread<'a> {
+#[derive(Debug, Clone)]
+pub struct FoundThread<'a> {
     place: ThreadId,
     /// The newest conversation of the thread.
-    pub(crate) newest: Option<Conversation>,
+    pub newest: Option<Conversation>,
     /// The linked identity that is known to be the same person's.
-    pub(crate) known_as: Option<ContactAddress>,
+    pub known_as: Option<ContactAddress>,
     /// The linked identity that the message shows and that the thread does not know yet, with its own thread.
     unlinked: Option<(&'a ContactAddress, ThreadId)>,
 }
 
 /// Returns the person's thread and its newest conversation. From the first message on that shows a number together with
 /// a linked identity, the threads of both belong to one person.
-pub(crate) async fn find_person_thread(
+pub async fn find_person_thread(
     deps: &Deps,
     arrival: &InboundArrival<'_>,
 ) -> PortResult<(ThreadId, Option<Conversation>)> {
@@ -60,10 +60,7 @@ pub(crate) async fn find_person_thread(
 }
 
 /// Finds the thread to which the message's address leads. Nothing is written.
-pub(crate) async fn find_thread<'a>(
-    deps: &Deps,
-    arrival: &InboundArrival<'a>,
-) -> PortResult<FoundThread<'a>> {
+pub async fn find_thread<'a>(deps: &Deps, arrival: &InboundArrival<'a>) -> PortResult<FoundThread<'a>> {
     let instance = &arrival.bound.instance.id;
     let own = derive_thread_id(deps, instance, arrival.inbound.address.as_str()).await?;
     let latest = deps.store().find_latest_conversation(&own).await?;
@@ -90,7 +87,7 @@ pub(crate) async fn find_thread<'a>(
 }
 
 /// Joins the thread that was found with that of the linked identity which the message shows.
-pub(crate) async fn join_thread(
+pub async fn join_thread(
     deps: &Deps,
     arrival: &InboundArrival<'_>,
     found: FoundThread<'_>,
@@ -109,7 +106,7 @@ pub(crate) async fn join_thread(
 }
 
 /// Returns `true` if the person has an active conversation under the linked identity that the message shows.
-pub(crate) async fn goes_on_elsewhere(deps: &Deps, found: &FoundThread<'_>) -> PortResult<bool> {
+pub async fn goes_on_elsewhere(deps: &Deps, found: &FoundThread<'_>) -> PortResult<bool> {
     let Some((also, other)) = &found.unlinked else {
         return Ok(false);
     };
@@ -122,7 +119,7 @@ pub(crate) async fn goes_on_elsewhere(deps: &Deps, found: &FoundThread<'_>) -> P
 
 /// Stores that the number and the linked identity of a refused message belong to one person. If the person has no
 /// conversation, the number's thread leads to that of the identity, so that an erasure finds both by either of them.
-pub(crate) async fn learn_refused_identity(
+pub async fn learn_refused_identity(
     deps: &Deps,
     arrival: &InboundArrival<'_>,
     found: &FoundThread<'_>,
@@ -153,7 +150,7 @@ pub(crate) async fn learn_refused_identity(
 /// Stores that the number and the linked identity of a message belong to one person. The conversation gets a note of
 /// that. The same is done again when the person writes from another number. The link is stored before the conversation:
 /// after a crash in between, the conversation lacks the note, and the link is stored again.
-pub(crate) async fn learn_identity(
+pub async fn learn_identity(
     deps: &Deps,
     arrival: &InboundArrival<'_>,
     conversation: &mut Conversation,

@@ -1,22 +1,22 @@
 //! Reads queue messages and decides the verdicts on them, for all workers.
 
+use crate::Deps;
 use crate::steps::give_up::dead_letter_unreadable;
 use crate::steps::verdict::Verdict;
 use recado_domain::backoff::Backoff;
 use recado_domain::dead_letter::QueueName;
 use recado_domain::event::{EventRecord, InboundJob};
-use recado_ports::Deps;
 use recado_ports::ports::{InboundEntry, PortError, PortResult};
 use recado_ports::settings::VisibilityTimeouts;
 use serde::de::DeserializeOwned;
 
 /// Number of receives from which a message is replaced by a new queue message with the same job. So waiting never
 /// brings a message to the number of receives at which its queue dead-letters it.
-pub(crate) const REQUEUE_AFTER_RECEIVES: u32 = VisibilityTimeouts::RECEIVES_MAX / 2;
+pub const REQUEUE_AFTER_RECEIVES: u32 = VisibilityTimeouts::RECEIVES_MAX / 2;
 
 /// Enqueues an event again that its queue has delivered too often. Returns `false` if the event is not pending: then
 /// nothing is left to be enqueued.
-pub(crate) async fn reenqueue_event(deps: &Deps, job: &InboundJob) -> PortResult<bool> {
+pub async fn reenqueue_event(deps: &Deps, job: &InboundJob) -> PortResult<bool> {
     let noted = deps
         .store()
         .record_reenqueue(&job.event, deps.system().now())
@@ -35,7 +35,7 @@ pub(crate) async fn reenqueue_event(deps: &Deps, job: &InboundJob) -> PortResult
 
 /// Parses a queue message. A message that cannot be parsed now never will be: it is kept as a dead letter, and the
 /// error is the verdict on it.
-pub(crate) async fn parse_queue_message<T: DeserializeOwned>(
+pub async fn parse_queue_message<T: DeserializeOwned>(
     deps: &Deps,
     queue: QueueName,
     body: &str,
@@ -51,12 +51,7 @@ pub(crate) async fn parse_queue_message<T: DeserializeOwned>(
 
 /// Decides the verdict on a queue message. If a store or queue failed, the message is retried after the backoff for the
 /// number of its receives.
-pub(crate) fn decide_verdict(
-    deps: &Deps,
-    worked: PortResult<Verdict>,
-    backoff: &Backoff,
-    receives: u32,
-) -> Verdict {
+pub fn decide_verdict(deps: &Deps, worked: PortResult<Verdict>, backoff: &Backoff, receives: u32) -> Verdict {
     worked.unwrap_or_else(|error| {
         let after = backoff.delay_for_attempt(receives, deps.system().random_u64());
         tracing::warn!(error = %format_error_chain(&error), ?after, "not finished yet");
@@ -66,7 +61,7 @@ pub(crate) fn decide_verdict(
 
 /// Formats an error with its causes in one line. The causes of unreadable data are not shown, because parsers repeat
 /// values.
-pub(crate) fn format_error_chain(error: &PortError) -> String {
+pub fn format_error_chain(error: &PortError) -> String {
     let mut text = error.to_string();
     let mut cause = if error.is_retryable() {
         std::error::Error::source(error)

@@ -1,9 +1,9 @@
 //! Finds the highest ordinal covered by the agent's replies that the contact has or may have.
 
+use crate::Deps;
 use recado_domain::conversation::Conversation;
 use recado_domain::ids::Ordinal;
 use recado_domain::outbox::{Author, Outbox, OutboxState};
-use recado_ports::Deps;
 use recado_ports::ports::{PageRequest, PortResult};
 
 /// Number of messages that one read returns.
@@ -11,7 +11,7 @@ const PAGE: usize = 100;
 
 /// Returns the highest ordinal that a reply of the agent covers. Replies count that left, may have left, or are open in
 /// the present epoch. `except` is a message that is just being cancelled and does not count.
-pub(crate) async fn highest_covered_ordinal(
+pub async fn highest_covered_ordinal(
     deps: &Deps,
     conversation: &Conversation,
     except: Option<Ordinal>,

@@ -11,24 +11,24 @@ use recado_ports::ports::PortError;
 
 /// The data that every step of a send job needs.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct SendContext<'a> {
-    pub(crate) bound: &'a InstanceConfig,
-    pub(crate) capabilities: &'a ProviderCapabilities,
+pub struct SendContext<'a> {
+    pub bound: &'a InstanceConfig,
+    pub capabilities: &'a ProviderCapabilities,
     /// Time after which the function would end before the provider's answer could be stored; `None` if there is no limit.
-    pub(crate) last_start: Option<Timestamp>,
+    pub last_start: Option<Timestamp>,
     /// The instance's state when the message's slot was reserved; `None` before that.
-    pub(crate) known: Option<&'a InstanceState>,
+    pub known: Option<&'a InstanceState>,
     /// Nothing is left of the send job once the message is sent.
-    pub(crate) ends_job: bool,
+    pub ends_job: bool,
 }
 
 /// Waits longer than this are parked and not left in the queue. A queue can hide a message for
 /// longer, but messages with distant slots must not use up a function's concurrency.
-pub(crate) const PARK_BEYOND: SignedDuration = SignedDuration::from_mins(15);
+pub const PARK_BEYOND: SignedDuration = SignedDuration::from_mins(15);
 
 /// Why a message does not leave now. The sender does what follows from it.
 #[derive(Debug)]
-pub(crate) enum Stop {
+pub enum Stop {
     /// The message is passed over: it is finished, or nothing else waits for it. The sender goes on with the next one.
     Finished,
     /// The send job ends with this verdict, and the messages behind wait too.
@@ -51,7 +51,7 @@ pub(crate) enum Stop {
 
 /// Stops the send job and retries it soon, for example after a conditional write failed. Continuing with the next
 /// message would send reply 2 before reply 1.
-pub(crate) const RETRY_SOON: Stop = Stop::Later(Verdict::RETRY_SOON);
+pub const RETRY_SOON: Stop = Stop::Later(Verdict::RETRY_SOON);
 
 impl From<PortError> for Stop {
     fn from(error: PortError) -> Self {
@@ -67,4 +67,4 @@ impl From<InvalidTransition> for Stop {
 }
 
 /// The result of a step of a send job.
-pub(crate) type StepResult<T = ()> = Result<T, Stop>;
+pub type StepResult<T = ()> = Result<T, Stop>;

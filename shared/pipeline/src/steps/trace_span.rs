@@ -39,7 +39,7 @@ pub fn link_client_span(span: &Span, client: TraceParent) {
 }
 
 /// Returns the current span if it is one of the trace of `correlation`. `None`: it is not, or no traces are exported.
-pub(crate) fn find_parent_span(correlation: &CorrelationId) -> Option<ParentSpan> {
+pub fn find_parent_span(correlation: &CorrelationId) -> Option<ParentSpan> {
     let context = Span::current().context();
     let span = context.span();
     let current = span.span_context();

@@ -1,20 +1,22 @@
 //! A turn that holds its lease: what its steps work with, what features keep during it, and the time that it has.
 
-pub(crate) mod draft;
-pub(crate) mod reading;
-pub(crate) mod transcript;
-pub(crate) mod turn_end;
+pub mod draft;
+pub mod reading;
+pub mod transcript;
+pub mod turn_end;
 
+use crate::Deps;
 use crate::steps::trace_span::TRACE_TARGET;
+use crate::steps::turn::reading::TurnReading;
+use crate::steps::turn::transcript::ShownFiles;
+use crate::steps::turn::turn_end::TurnStop;
 use jiff::{SignedDuration, Timestamp};
-use reading::TurnReading;
 use recado_domain::config::{AgentStep, InstanceConfig};
 use recado_domain::conversation::{AgentPause, Conversation, Draft, UnsentUse};
 use recado_domain::millis::add_duration;
 use recado_domain::turn::{StepDuration, TurnStep};
 use recado_domain::usage::ModelUse;
 use recado_domain::wake_up::TurnJob;
-use recado_ports::Deps;
 use std::any::{Any, TypeId};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -22,46 +24,44 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 use tracing::Instrument;
-use transcript::ShownFiles;
-use turn_end::TurnStop;
 
 /// A turn that holds its lease.
 #[derive(Debug)]
-pub(crate) struct LeasedTurn<'a> {
+pub struct LeasedTurn<'a> {
     /// The job that asked for the turn.
-    pub(crate) job: &'a TurnJob,
+    pub job: &'a TurnJob,
     /// The instance's configuration when the turn began.
-    pub(crate) bound: Arc<InstanceConfig>,
+    pub bound: Arc<InstanceConfig>,
     /// The conversation as the lease was written.
-    pub(crate) conversation: Conversation,
+    pub conversation: Conversation,
     /// The messages that the turn reads and those that its reply answers.
-    pub(crate) reading: TurnReading,
+    pub reading: TurnReading,
     /// The files of these messages that the model sees.
-    pub(crate) shown: ShownFiles,
+    pub shown: ShownFiles,
     /// The pause that begins with the reply, because a limit is reached.
-    pub(crate) pause: Option<AgentPause>,
+    pub pause: Option<AgentPause>,
     /// The state from which the reply is drafted.
-    pub(crate) draft: Draft,
+    pub draft: Draft,
     /// The tokens of requests to models that led to calls of tools, and to no reply yet.
-    pub(crate) asked: Vec<ModelUse>,
+    pub asked: Vec<ModelUse>,
     /// The values that features keep.
-    pub(crate) state: TurnState,
+    pub state: TurnState,
     /// The time that the turn has.
-    pub(crate) time: TurnTime,
+    pub time: TurnTime,
     /// The time before which the reply does not leave.
-    pub(crate) leaves_at: Timestamp,
+    pub leaves_at: Timestamp,
 }
 
 impl LeasedTurn<'_> {
     /// Returns the number of drafts in a row that may be dropped because the contact wrote while they were made.
-    pub(crate) fn dropped_drafts_max(&self, deps: &Deps) -> u32 {
+    pub fn dropped_drafts_max(&self, deps: &Deps) -> u32 {
         let of_instance = self.bound.instance.restart_drafts;
         of_instance.unwrap_or(deps.settings().restart_drafts)
     }
 
     /// Waits until the time before which the reply does not leave. A draft that took longer waits for nothing. Who writes meanwhile, or
     /// takes the conversation over, is noticed at the commit.
-    pub(crate) async fn hold_reply(&self, deps: &Deps) -> Result<(), TurnStop> {
+    pub async fn hold_reply(&self, deps: &Deps) -> Result<(), TurnStop> {
         let left = self.time.left_until(self.leaves_at, deps.system().now());
         if !left.is_zero() {
             deps.system().sleep(left).await;
@@ -70,7 +70,7 @@ impl LeasedTurn<'_> {
     }
 
     /// Returns what the turn used so far, for a turn that ends before its draft is finished.
-    pub(crate) fn unsent_use(&self) -> UnsentUse {
+    pub fn unsent_use(&self) -> UnsentUse {
         let rewriting = self.draft.turn.rewriting.as_deref();
         UnsentUse {
             agent: self.bound.agent.id.clone(),
@@ -82,7 +82,7 @@ impl LeasedTurn<'_> {
 
     /// Returns the step of the agent's script at which the conversation is. A step that the agent no longer has leads to
     /// the first.
-    pub(crate) fn script_step(&self) -> Option<&AgentStep> {
+    pub fn script_step(&self) -> Option<&AgentStep> {
         self.bound
             .agent
             .resolve_step(self.conversation.features.step.as_ref())
@@ -91,26 +91,26 @@ impl LeasedTurn<'_> {
 
 /// The values that features keep during a turn: at most one of a type. Each feature has types of its own.
 #[derive(Default)]
-pub(crate) struct TurnState(BTreeMap<TypeId, Box<dyn Any + Send + Sync>>);
+pub struct TurnState(BTreeMap<TypeId, Box<dyn Any + Send + Sync>>);
 
 impl TurnState {
     /// Keeps a value, in place of an earlier one of its type.
-    pub(crate) fn keep<T: Any + Send + Sync>(&mut self, value: T) {
+    pub fn keep<T: Any + Send + Sync>(&mut self, value: T) {
         self.0.insert(TypeId::of::<T>(), Box::new(value));
     }
 
     /// Returns the value of this type, if one is kept.
-    pub(crate) fn find<T: Any>(&self) -> Option<&T> {
+    pub fn find<T: Any>(&self) -> Option<&T> {
         self.0.get(&TypeId::of::<T>())?.downcast_ref::<T>()
     }
 
     /// Returns the value of this type to be changed, if one is kept.
-    pub(crate) fn find_mut<T: Any>(&mut self) -> Option<&mut T> {
+    pub fn find_mut<T: Any>(&mut self) -> Option<&mut T> {
         self.0.get_mut(&TypeId::of::<T>())?.downcast_mut::<T>()
     }
 
     /// Takes the value of this type out, if one is kept.
-    pub(crate) fn take<T: Any>(&mut self) -> Option<T> {
+    pub fn take<T: Any>(&mut self) -> Option<T> {
         let kept = self.0.remove(&TypeId::of::<T>())?;
         kept.downcast::<T>().ok().map(|kept| *kept)
     }
@@ -127,13 +127,13 @@ impl fmt::Debug for TurnState {
 
 /// The durations of the steps that a turn has taken.
 #[derive(Debug, Default)]
-pub(crate) struct StepTimes {
+pub struct StepTimes {
     taken: Vec<StepDuration>,
 }
 
 impl StepTimes {
     /// Runs a step in its span, and keeps its duration.
-    pub(crate) fn run<'a, T: Send + 'a>(
+    pub fn run<'a, T: Send + 'a>(
         &'a mut self,
         deps: &'a Deps,
         step: TurnStep,
@@ -163,7 +163,7 @@ impl StepTimes {
     }
 
     /// Returns the durations of the steps so far, in their order.
-    pub(crate) fn durations(&self) -> &[StepDuration] {
+    pub fn durations(&self) -> &[StepDuration] {
         &self.taken
     }
 }
@@ -179,13 +179,13 @@ const MODEL_TIME_MIN: SignedDuration = SignedDuration::from_secs(5);
 
 /// The time that a turn has for everything before its commit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct TurnTime {
+pub struct TurnTime {
     ends: Timestamp,
 }
 
 impl TurnTime {
     /// Makes the time of a turn that begins at `began_at`, in a function that ends at `deadline`, if it ends.
-    pub(crate) fn from_start(began_at: Timestamp, deadline: Option<Timestamp>) -> Self {
+    pub fn from_start(began_at: Timestamp, deadline: Option<Timestamp>) -> Self {
         let ends = add_duration(began_at, TURN_TIME);
         let latest = deadline.map(|deadline| add_duration(deadline, -COMMIT_TIME));
         Self {
@@ -194,25 +194,25 @@ impl TurnTime {
     }
 
     /// Returns the time that the model has from `now` on, at most `usual`. `None`: too little is left to ask it.
-    pub(crate) fn left_for_model(self, now: Timestamp, usual: SignedDuration) -> Option<Duration> {
+    pub fn left_for_model(self, now: Timestamp, usual: SignedDuration) -> Option<Duration> {
         let left = self.ends.duration_since(now).min(usual);
         (left >= MODEL_TIME_MIN.min(usual)).then(|| left.unsigned_abs())
     }
 
     /// Returns the time at which the last call of a tool must have ended. The model keeps its shortest time.
-    pub(crate) fn last_call_ends(self) -> Timestamp {
+    pub fn last_call_ends(self) -> Timestamp {
         add_duration(self.ends, -MODEL_TIME_MIN)
     }
 
     /// Returns the time that the turn may wait from `now` on for what the model should read, at most `usual`. The model
     /// keeps its shortest time.
-    pub(crate) fn left_for_files(self, now: Timestamp, usual: SignedDuration) -> SignedDuration {
+    pub fn left_for_files(self, now: Timestamp, usual: SignedDuration) -> SignedDuration {
         let left = self.ends.duration_since(now) - MODEL_TIME_MIN;
         left.clamp(SignedDuration::ZERO, usual)
     }
 
     /// Returns the time from `now` until `at`, or until the turn must commit if that is sooner.
-    pub(crate) fn left_until(self, at: Timestamp, now: Timestamp) -> Duration {
+    pub fn left_until(self, at: Timestamp, now: Timestamp) -> Duration {
         let left = at.min(self.ends).duration_since(now);
         left.max(SignedDuration::ZERO).unsigned_abs()
     }

@@ -1,14 +1,14 @@
 //! Signs that a contact types: webhooks keep them, and turns wait for them.
 
-use super::identity::derive_thread_id;
+use crate::Deps;
+use crate::steps::identity::derive_thread_id;
 use recado_domain::conversation::Conversation;
 use recado_domain::typing::{TypingSign, TypingUpdate};
-use recado_ports::Deps;
 use recado_ports::ports::PortResult;
 use recado_ports::records::configuration::find_config_by_external;
 
 /// Keeps a sign. One of an instance that is not configured is dropped.
-pub(crate) async fn keep_sign(deps: &Deps, update: &TypingUpdate) -> PortResult<()> {
+pub async fn keep_sign(deps: &Deps, update: &TypingUpdate) -> PortResult<()> {
     let (store, external) = (deps.store(), &update.external);
     let Some(bound) = find_config_by_external(store, update.provider, external).await? else {
         return Ok(());
@@ -23,7 +23,7 @@ pub(crate) async fn keep_sign(deps: &Deps, update: &TypingUpdate) -> PortResult<
 }
 
 /// Returns the newest sign of a conversation's contact, under the address that it writes from or its other identity.
-pub(crate) async fn find_sign(deps: &Deps, conversation: &Conversation) -> PortResult<Option<TypingSign>> {
+pub async fn find_sign(deps: &Deps, conversation: &Conversation) -> PortResult<Option<TypingSign>> {
     let mut threads = Vec::new();
     for address in [
         Some(&conversation.address),

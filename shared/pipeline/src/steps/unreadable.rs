@@ -5,7 +5,7 @@ use recado_ports::unreadable_record::count_unreadable_record;
 
 /// Returns `None` for a record that cannot be read, which is logged and counted: what concerns others must go on without it. An outage
 /// of the store stays an error.
-pub(crate) fn pass_over_unreadable<T>(found: PortResult<Option<T>>) -> PortResult<Option<T>> {
+pub fn pass_over_unreadable<T>(found: PortResult<Option<T>>) -> PortResult<Option<T>> {
     match found {
         Err(error) if !error.is_retryable() => {
             tracing::error!(%error, "a record cannot be read and is passed over");

@@ -1,15 +1,14 @@
 //! Ends messages that are not to leave any more: in the way of the feature that has one for them, else as any other.
 
-use crate::features::AFTER_COMMIT;
+use crate::Deps;
 use crate::steps::give_up::{cancel_message, give_up_message};
 use recado_domain::message::Outgoing;
 use recado_domain::reason::Reason;
-use recado_ports::Deps;
 use recado_ports::ports::{PortResult, WriteOutcome};
 
 /// Gives up an open message for `reason`, unless a feature ends it. `false`: another worker changed the message, or its state does not
 /// allow this.
-pub(crate) async fn give_up_unsent_message(
+pub async fn give_up_unsent_message(
     deps: &Deps,
     message: Outgoing,
     reason: Reason,
@@ -26,7 +25,7 @@ pub(crate) async fn give_up_unsent_message(
 }
 
 /// Cancels a queued message for `reason`, unless a feature ends it.
-pub(crate) async fn cancel_unsent_message(
+pub async fn cancel_unsent_message(
     deps: &Deps,
     message: &Outgoing,
     reason: Reason,
@@ -38,7 +37,7 @@ pub(crate) async fn cancel_unsent_message(
 }
 
 async fn end_by_feature(deps: &Deps, message: &Outgoing, why: &str) -> PortResult<Option<WriteOutcome>> {
-    for feature in AFTER_COMMIT {
+    for feature in deps.features().after_commit {
         let ended = feature.end_unsent_message(deps, message, why).await?;
         if ended.is_some() {
             return Ok(ended);

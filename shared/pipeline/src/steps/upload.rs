@@ -1,6 +1,7 @@
 //! Stores files that a client uploads in order to send them. A file is kept for at least a day, and for as long as a
 //! message or a dead letter names it. Files are stored beside the bodies that are too large for a queue.
 
+use crate::Deps;
 use crate::steps::enabled_instance::find_instance_within;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -12,7 +13,6 @@ use recado_domain::media_type::MediaType;
 use recado_domain::message::{Message, OutgoingSide};
 use recado_domain::millis::{self, add_duration};
 use recado_domain::outgoing::{UPLOAD_PREFIX, build_upload_key};
-use recado_ports::Deps;
 use recado_ports::ports::{PortError, PortResult};
 use recado_ports::random_id::generate_nonce;
 use serde::{Deserialize, Serialize};
@@ -21,19 +21,19 @@ use serde::{Deserialize, Serialize};
 const KEPT: SignedDuration = SignedDuration::from_hours(24);
 
 /// An uploaded file as it is stored.
-#[derive(Serialize, Deserialize)]
-pub(crate) struct StoredUpload {
-    pub(crate) mime_type: String,
+#[derive(Debug, Serialize, Deserialize)]
+pub struct StoredUpload {
+    pub mime_type: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) file_name: Option<String>,
-    pub(crate) base64: String,
+    pub file_name: Option<String>,
+    pub base64: String,
     #[serde(with = "millis")]
     stored_at: Timestamp,
 }
 
 impl StoredUpload {
     /// Returns the time until which the upload is certainly kept.
-    pub(crate) fn kept_until(&self) -> Timestamp {
+    pub fn kept_until(&self) -> Timestamp {
         add_duration(self.stored_at, KEPT)
     }
 }
@@ -83,7 +83,8 @@ fn choose_exact_type(told: String, file_name: Option<&str>, bytes: &[u8]) -> Str
 const UNKNOWN_TYPE: &str = "application/octet-stream";
 
 /// The result of looking for the upload that a content sends.
-pub(crate) enum FoundUpload {
+#[derive(Debug)]
+pub enum FoundUpload {
     /// The content sends no upload.
     NotNamed,
     /// The upload does not exist, or no longer.
@@ -93,11 +94,7 @@ pub(crate) enum FoundUpload {
 }
 
 /// Finds the upload that `content` sends.
-pub(crate) async fn find_upload(
-    deps: &Deps,
-    instance: &InstanceId,
-    content: &Content,
-) -> PortResult<FoundUpload> {
+pub async fn find_upload(deps: &Deps, instance: &InstanceId, content: &Content) -> PortResult<FoundUpload> {
     let Some(id) = upload_id(content) else {
         return Ok(FoundUpload::NotNamed);
     };
@@ -121,7 +118,7 @@ fn upload_id(content: &Content) -> Option<&str> {
 }
 
 /// Returns the key of the payload that holds the file of `content`. `None` if the content names no uploaded file.
-pub(crate) fn upload_key(instance: &InstanceId, content: &Content) -> Option<String> {
+pub fn upload_key(instance: &InstanceId, content: &Content) -> Option<String> {
     Some(build_upload_key(instance.as_str(), upload_id(content)?))
 }
 
@@ -133,10 +130,7 @@ const RENEWED_WITHIN_HOURS: i64 = 2;
 /// Renews the upload of a waiting message once in 24 hours, counted from the storing of the message. Code that
 /// postpones waiting messages calls this at most an hour apart, so no renewal is missed. Nothing happens if the message
 /// names no upload or no renewal is due.
-pub(crate) async fn renew_waiting_upload(
-    deps: &Deps,
-    message: &Message<impl OutgoingSide>,
-) -> PortResult<()> {
+pub async fn renew_waiting_upload(deps: &Deps, message: &Message<impl OutgoingSide>) -> PortResult<()> {
     let waited = deps.system().now().duration_since(message.stored_at).as_hours();
     if waited < RENEWED_EVERY_HOURS || waited % RENEWED_EVERY_HOURS >= RENEWED_WITHIN_HOURS {
         return Ok(());
@@ -146,7 +140,7 @@ pub(crate) async fn renew_waiting_upload(
 }
 
 /// Renews the upload of a message. Returns `false` if the message names no upload, or the upload is gone.
-pub(crate) async fn renew_upload(deps: &Deps, message: &Message<impl OutgoingSide>) -> PortResult<bool> {
+pub async fn renew_upload(deps: &Deps, message: &Message<impl OutgoingSide>) -> PortResult<bool> {
     match upload_id(&message.content) {
         Some(id) => {
             let key = build_upload_key(message.instance.as_str(), id);
@@ -157,7 +151,7 @@ pub(crate) async fn renew_upload(deps: &Deps, message: &Message<impl OutgoingSid
 }
 
 /// Replaces the upload's id in the content by the upload's bytes, for a provider to send.
-pub(crate) fn inline_upload(content: Content, upload: StoredUpload) -> Content {
+pub fn inline_upload(content: Content, upload: StoredUpload) -> Content {
     match content {
         Content::Media(media) => Content::Media(Media {
             file_name: media.file_name.or(upload.file_name),

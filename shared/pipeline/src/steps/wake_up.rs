@@ -1,5 +1,6 @@
 //! Enqueues jobs of a conversation, which only name what is to be looked at.
 
+use crate::Deps;
 use crate::steps::trace_span::find_parent_span;
 use jiff::SignedDuration;
 use recado_domain::config::InstanceConfig;
@@ -10,12 +11,11 @@ use recado_domain::event::{InboundJob, MessagePosition};
 use recado_domain::ids::{ConversationId, CorrelationId, Ordinal};
 use recado_domain::message::{Message, OutgoingSide};
 use recado_domain::wake_up::{AgentReturnJob, OutboundJob, SendJob, TurnJob, TurnsJob};
-use recado_ports::Deps;
 use recado_ports::ports::{OutboundEntry, PortResult};
 use recado_ports::random_id::generate_nonce;
 
 /// Enqueues a send job for all open messages up to `message`, in the FIFO group of `message`.
-pub(crate) async fn enqueue_send(
+pub async fn enqueue_send(
     deps: &Deps,
     message: &Message<impl OutgoingSide>,
     correlation: &CorrelationId,
@@ -24,7 +24,7 @@ pub(crate) async fn enqueue_send(
 }
 
 /// Builds a send job for all open messages up to `message`, in the FIFO group of `message`.
-pub(crate) fn build_send(message: &Message<impl OutgoingSide>, correlation: &CorrelationId) -> OutboundJob {
+pub fn build_send(message: &Message<impl OutgoingSide>, correlation: &CorrelationId) -> OutboundJob {
     let job = new_send_job(message.conversation.clone(), message.ordinal, correlation);
     job.in_group_of(message).into()
 }
@@ -39,7 +39,7 @@ fn new_send_job(conversation: ConversationId, upto: Ordinal, correlation: &Corre
 
 /// Enqueues a send job if the contact has open messages, in the FIFO group of the first of them. A crash after a commit
 /// may leave a message without a send job, so every way out of a turn calls this.
-pub(crate) async fn enqueue_open_sends(
+pub async fn enqueue_open_sends(
     deps: &Deps,
     conversation: &ConversationId,
     correlation: &CorrelationId,
@@ -56,7 +56,7 @@ pub(crate) async fn enqueue_open_sends(
 /// Enqueues a send job in the contact's own FIFO group after the conversation changed hands. Nothing is enqueued if the
 /// contact has no open messages. Only messages that are not the agent's wait in that group, so void replies are
 /// cancelled at once.
-pub(crate) async fn enqueue_after_handover(
+pub async fn enqueue_after_handover(
     deps: &Deps,
     conversation: &ConversationId,
     correlation: &CorrelationId,
@@ -69,7 +69,7 @@ pub(crate) async fn enqueue_after_handover(
 
 /// Sends a job to the end of its FIFO group of `outbound`, under a new deduplication id. With the message's id, a job sent at a
 /// release would be dropped if it came within the queue's five minutes.
-pub(crate) async fn enqueue_outbound(deps: &Deps, job: OutboundJob) -> PortResult<()> {
+pub async fn enqueue_outbound(deps: &Deps, job: OutboundJob) -> PortResult<()> {
     let deduplication = generate_nonce(deps.system()).to_string();
     deps.queues()
         .enqueue_outbound(&[OutboundEntry { job, deduplication }])
@@ -77,7 +77,7 @@ pub(crate) async fn enqueue_outbound(deps: &Deps, job: OutboundJob) -> PortResul
 }
 
 /// Enqueues a turn job for a conversation, due at once.
-pub(crate) async fn enqueue_turn(
+pub async fn enqueue_turn(
     deps: &Deps,
     conversation: &Conversation,
     correlation: &CorrelationId,
@@ -92,7 +92,7 @@ const DELAY_MAX: SignedDuration = SignedDuration::from_mins(15);
 
 /// Starts the timer of the agent's return: a job that comes at that time, or after 15 minutes. Nothing is enqueued if
 /// the agent does not come back by itself.
-pub(crate) async fn enqueue_return_timer(
+pub async fn enqueue_return_timer(
     deps: &Deps,
     conversation: &Conversation,
     correlation: &CorrelationId,
@@ -112,7 +112,7 @@ pub(crate) async fn enqueue_return_timer(
 }
 
 /// Builds a turn job for a conversation.
-pub(crate) fn build_turn(conversation: &Conversation, correlation: &CorrelationId) -> TurnsJob {
+pub fn build_turn(conversation: &Conversation, correlation: &CorrelationId) -> TurnsJob {
     TurnsJob::Turn(TurnJob {
         conversation: conversation.id.clone(),
         tenant: conversation.tenant.clone(),
@@ -124,7 +124,7 @@ pub(crate) fn build_turn(conversation: &Conversation, correlation: &CorrelationI
 }
 
 /// Enqueues the turn job of a contact's message that was stored at `place`. It is due after the silence.
-pub(crate) async fn enqueue_reply_turn(
+pub async fn enqueue_reply_turn(
     deps: &Deps,
     job: &InboundJob,
     bound: &InstanceConfig,
@@ -138,11 +138,7 @@ pub(crate) async fn enqueue_reply_turn(
 }
 
 /// Builds the turn job of a contact's message that is stored at `place`.
-pub(crate) fn build_reply_turn(
-    job: &InboundJob,
-    bound: &InstanceConfig,
-    place: &MessagePosition,
-) -> TurnsJob {
+pub fn build_reply_turn(job: &InboundJob, bound: &InstanceConfig, place: &MessagePosition) -> TurnsJob {
     TurnsJob::Turn(TurnJob {
         conversation: place.conversation.clone(),
         tenant: bound.tenant.id.clone(),
@@ -154,7 +150,7 @@ pub(crate) fn build_reply_turn(
 }
 
 /// Returns the debounce of an instance.
-pub(crate) fn resolve_debounce(deps: &Deps, bound: &InstanceConfig) -> Debounce {
+pub fn resolve_debounce(deps: &Deps, bound: &InstanceConfig) -> Debounce {
     let settings = deps.settings();
     settings
         .debounce
@@ -163,7 +159,7 @@ pub(crate) fn resolve_debounce(deps: &Deps, bound: &InstanceConfig) -> Debounce 
 
 /// Returns how long the turn job of a contact's message waits, which was just added to `conversation`: for the silence after its
 /// content, within the longest wait for a burst. `goes_on`: messages before it wait for an answer, too.
-pub(crate) fn silence_after(
+pub fn silence_after(
     deps: &Deps,
     bound: &InstanceConfig,
     conversation: &Conversation,
@@ -179,11 +175,7 @@ pub(crate) fn silence_after(
 }
 
 /// Enqueues the turn of an event that is given up after its message was stored: the answer is still owed.
-pub(crate) async fn enqueue_turn_if_stored(
-    deps: &Deps,
-    job: &InboundJob,
-    bound: &InstanceConfig,
-) -> PortResult<()> {
+pub async fn enqueue_turn_if_stored(deps: &Deps, job: &InboundJob, bound: &InstanceConfig) -> PortResult<()> {
     let stored = deps
         .store()
         .find_event(&job.event)

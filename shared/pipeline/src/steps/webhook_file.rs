@@ -1,19 +1,19 @@
 //! Files that webhooks hold. They lie beside the bodies that are too large for a queue, and expire as these, until a turn stores
 //! them as the files of their messages. What goes wrong with one costs nothing else: its provider is asked for it.
 
+use crate::Deps;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use recado_domain::event::{EventState, webhook_file_key};
 use recado_domain::ids::EventId;
 use recado_domain::message::Message;
-use recado_ports::Deps;
 use recado_ports::ports::{FetchedFile, FileBytes, PortResult};
 use recado_ports::time_limit::run_within;
 use serde_json::Value;
 use std::error::Error;
 
 /// Stores the file that the webhook of `event` holds, in half of the time that a webhook has. Returns `false` if it is not stored.
-pub(crate) async fn keep_webhook_file(deps: &Deps, event: &EventId, base64: String) -> bool {
+pub async fn keep_webhook_file(deps: &Deps, event: &EventId, base64: String) -> bool {
     // Base64 has four characters for three bytes.
     let settings = deps.settings();
     if base64.len() as u64 / 4 * 3 > settings.file_bytes_max.saturating_add(2) {
@@ -36,7 +36,7 @@ pub(crate) async fn keep_webhook_file(deps: &Deps, event: &EventId, base64: Stri
 }
 
 /// Returns the file that the webhook of `message` held. `None`: it held none, or the file cannot be read now.
-pub(crate) async fn open_webhook_file(deps: &Deps, message: &Message) -> Option<FetchedFile> {
+pub async fn open_webhook_file(deps: &Deps, message: &Message) -> Option<FetchedFile> {
     let key = message.webhook_file_key()?;
     let base64 = match deps.queues().find_payload(&key).await {
         Ok(Some(Value::String(base64))) => base64,
@@ -57,7 +57,7 @@ pub(crate) async fn open_webhook_file(deps: &Deps, message: &Message) -> Option<
 
 /// Deletes the file that the webhook of `message` held, once the message does not wait for it any more. If that fails, the file
 /// expires.
-pub(crate) async fn delete_used_webhook_file(deps: &Deps, message: &Message) {
+pub async fn delete_used_webhook_file(deps: &Deps, message: &Message) {
     if let Some(key) = message.webhook_file_key()
         && !is_waited_for(message)
     {
@@ -67,7 +67,7 @@ pub(crate) async fn delete_used_webhook_file(deps: &Deps, message: &Message) {
 
 /// Deletes the file that the webhook of `event` held. It stays if the message of the event waits for it, or the event can be
 /// redriven. The event is settled. If that fails, the file expires.
-pub(crate) async fn delete_unneeded_webhook_file(deps: &Deps, event: &EventId) {
+pub async fn delete_unneeded_webhook_file(deps: &Deps, event: &EventId) {
     match find_waiting_message(deps, event).await {
         Ok(false) => delete_or_let_expire(deps, &webhook_file_key(event)).await,
         Ok(true) => {}

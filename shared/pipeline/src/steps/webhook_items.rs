@@ -4,6 +4,7 @@
 //! database; a delivery status or a notice costs one conditional write, one that tells of a charge a transaction of two. No provider
 //! and no model is called here. The configuration is read only for a notice that an instance's own secret proved, and for a charge.
 
+use crate::Deps;
 use crate::steps::trace_span::find_parent_span;
 use crate::steps::typing_signs;
 use crate::steps::webhook_file::{delete_unneeded_webhook_file, keep_webhook_file};
@@ -18,7 +19,6 @@ use recado_domain::notice::{NOTICE_RETENTION, Notice};
 use recado_domain::provider::Provider;
 use recado_domain::typing::TypingUpdate;
 use recado_domain::usage::{UsageSum, usage_of_charge};
-use recado_ports::Deps;
 use recado_ports::ports::{PortError, PortResult, RecordEventOutcome};
 use recado_ports::records::configuration::find_config_by_external;
 use recado_ports::records::notices::put_notice;

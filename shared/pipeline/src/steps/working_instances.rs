@@ -13,23 +13,24 @@ use std::collections::HashSet;
 const PAGE: usize = 500;
 
 /// Lists the instances of a tenant, sorted by their ids. Those that are disabled are left out, and all of a disabled tenant.
-pub(crate) async fn list_working_instances(
-    store: &dyn Table,
-    tenant: &TenantId,
-) -> PortResult<Vec<Instance>> {
+pub async fn list_working_instances(store: &dyn Table, tenant: &TenantId) -> PortResult<Vec<Instance>> {
     let configured = load_configuration(store, Some(tenant)).await?;
     Ok(configured.enabled_instances().cloned().collect())
 }
 
 /// All tenants, page by page, sorted by their ids.
-pub(crate) struct TenantPages<'a> {
+#[expect(
+    missing_debug_implementations,
+    reason = "it borrows a store, which cannot be shown"
+)]
+pub struct TenantPages<'a> {
     store: &'a dyn Table,
     /// The next page; `None`: all were read.
     next: Option<PageRequest>,
 }
 
 impl<'a> TenantPages<'a> {
-    pub(crate) fn begin(store: &'a dyn Table) -> Self {
+    pub fn begin(store: &'a dyn Table) -> Self {
         Self {
             store,
             next: Some(PageRequest::first(PAGE)),
@@ -37,7 +38,7 @@ impl<'a> TenantPages<'a> {
     }
 
     /// Returns the tenants of the next page, which may be none; `None` after the last page.
-    pub(crate) async fn next_page(&mut self) -> PortResult<Option<Vec<Tenant>>> {
+    pub async fn next_page(&mut self) -> PortResult<Option<Vec<Tenant>>> {
         let Some(page) = self.next.take() else {
             return Ok(None);
         };
@@ -48,17 +49,21 @@ impl<'a> TenantPages<'a> {
 }
 
 /// The working instances of all tenants, page by page.
-pub(crate) struct WorkingPages<'a> {
+#[expect(
+    missing_debug_implementations,
+    reason = "it borrows a store, which cannot be shown"
+)]
+pub struct WorkingPages<'a> {
     store: &'a dyn Table,
     disabled: HashSet<TenantId>,
     /// The budgets of the tenants that have one.
-    pub(crate) budgets: Vec<(TenantId, MonthlyBudget)>,
+    pub budgets: Vec<(TenantId, MonthlyBudget)>,
     /// The next page; `None`: all were read.
     next: Option<PageRequest>,
 }
 
 impl<'a> WorkingPages<'a> {
-    pub(crate) async fn begin(store: &'a dyn Table) -> PortResult<Self> {
+    pub async fn begin(store: &'a dyn Table) -> PortResult<Self> {
         let (mut disabled, mut budgets) = (HashSet::new(), Vec::new());
         let mut pages = TenantPages::begin(store);
         while let Some(tenants) = pages.next_page().await? {
@@ -78,7 +83,7 @@ impl<'a> WorkingPages<'a> {
     }
 
     /// Returns the working instances of the next page, which may be none; `None` after the last page.
-    pub(crate) async fn next_page(&mut self) -> PortResult<Option<Vec<Instance>>> {
+    pub async fn next_page(&mut self) -> PortResult<Option<Vec<Instance>>> {
         let Some(page) = self.next.take() else {
             return Ok(None);
         };

@@ -4,6 +4,7 @@
 //! The oldest page is read first, so that messages get their ordinals in the order in which they were written. Known
 //! messages change nothing. The normal processing of a message does no work for catch-ups.
 
+use crate::Deps;
 use crate::steps::audit::audit_action;
 use crate::steps::enabled_instance::find_instance_within;
 pub use crate::steps::history_reader::CatchUpError;
@@ -16,7 +17,6 @@ use jiff::Timestamp;
 use recado_domain::access::Caller;
 use recado_domain::audit::AuditAction;
 use recado_domain::ids::{CorrelationId, InstanceId};
-use recado_ports::Deps;
 use recado_ports::ports::{ConversationFilter, HistoryError, PageRequest, PortResult};
 
 /// Limits of one catch-up on demand: a function of the API has 29 seconds.

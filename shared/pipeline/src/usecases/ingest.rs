@@ -1,5 +1,6 @@
 //! The `webhook` function: records the events of a webhook, enqueues them, and only then acknowledges the webhook.
 
+use crate::Deps;
 use crate::steps::give_up::dead_letter_poison;
 pub use crate::steps::webhook_items::{IngestReport, ingest};
 use recado_domain::config::{Instance, InstanceConfig};
@@ -7,7 +8,6 @@ use recado_domain::dead_letter::{QueueName, unreadable_letter_id};
 use recado_domain::ids::ExternalId;
 use recado_domain::provider::Provider;
 use recado_domain::secret::SecretParts;
-use recado_ports::Deps;
 use recado_ports::ports::{PageRequest, PortResult};
 use recado_ports::records::configuration::{find_config_by_external, list_entries};
 use recado_ports::records::dead_letters::find_failure_time;

@@ -12,15 +12,18 @@ mod message;
 mod operator_message;
 mod resolve;
 
+use crate::Deps;
 use crate::measure;
 use crate::steps::connection;
 use crate::steps::give_up::give_up_event;
 use crate::steps::inbound_arrival::{InboundArrival, InstanceEvent, event_period};
-use crate::steps::queue_message::{self, REQUEUE_AFTER_RECEIVES, format_error_chain};
+use crate::steps::queue_message;
+use crate::steps::queue_message::{REQUEUE_AFTER_RECEIVES, format_error_chain};
 use crate::steps::trace_span::continue_trace;
 use crate::steps::verdict::Verdict;
 use crate::steps::wake_up;
 use crate::steps::webhook_file::delete_unneeded_webhook_file;
+use crate::usecases::process::resolve::{ResolvedEvent, resolve_event};
 use futures::future::BoxFuture;
 use jiff::SignedDuration;
 use recado_domain::config::{InstanceConfig, Tenant};
@@ -32,12 +35,10 @@ use recado_domain::event::{
 use recado_domain::inbound::InboundEvent;
 use recado_domain::millis::add_duration;
 use recado_domain::reason::Reason;
-use recado_ports::Deps;
 use recado_ports::ports::{EventChange, EventFinish, PortError, PortResult};
 use recado_ports::records::configuration::find_config_by_external;
 use recado_ports::records::dead_letters::remove_dead_letter;
 use recado_ports::records::removed_instances::was_instance_removed;
-use resolve::{ResolvedEvent, resolve_event};
 use std::sync::Arc;
 use tracing::Instrument;
 

@@ -1,25 +1,13 @@
 //! Enqueues every minute the work that has been open too long. Nothing depends on this in normal operation. It repairs
 //! what a crash, a lost queue message or an outage left behind.
 
-mod automatic_catch_up;
-pub(crate) mod connection_looks;
-pub(crate) mod contact_pictures;
-pub(crate) mod dead_letter_retention;
+pub mod automatic_catch_up;
 mod dead_queue_collection;
-pub(crate) mod due_batches;
-mod due_bookings;
-pub(crate) mod due_records;
-pub(crate) mod identity_attempts;
-pub(crate) mod inactivity;
-pub(crate) mod missing_secrets;
-pub(crate) mod overdue_effects;
+pub mod identity_attempts;
 mod pending_events;
 mod report;
-pub(crate) mod retention;
-pub(crate) mod sampling;
-pub(crate) mod standings;
 
-use crate::features::{FEATURE_TIMERS, RECONCILE_PASSES};
+use crate::Deps;
 use crate::hooks::reconcile_pass::PassMinute;
 use crate::steps::connection::{refresh_connection, release_conversation};
 use crate::steps::enabled_instance::{find_enabled_instance, find_instance_of};
@@ -31,12 +19,13 @@ use crate::steps::queue_message::format_error_chain;
 use crate::steps::save_conversation::save_conversation;
 use crate::steps::unsent_message::give_up_unsent_message;
 use crate::steps::{upload, wake_up};
-use automatic_catch_up::catch_up_automatically;
-use dead_queue_collection::collect_dead_queue;
+use crate::usecases::reconcile::automatic_catch_up::catch_up_automatically;
+use crate::usecases::reconcile::dead_queue_collection::collect_dead_queue;
+use crate::usecases::reconcile::pending_events::reenqueue_pending_event;
+pub use crate::usecases::reconcile::report::ReconcileReport;
 use futures::future::BoxFuture;
 use futures::stream::{self, StreamExt};
 use jiff::{SignedDuration, Timestamp};
-use pending_events::reenqueue_pending_event;
 use recado_domain::conversation::Conversation;
 use recado_domain::dead_letter::QueueName;
 use recado_domain::hours::OpeningState;
@@ -47,17 +36,15 @@ use recado_domain::millis::add_duration;
 use recado_domain::outbox::OutboxState;
 use recado_domain::reason::Reason;
 use recado_domain::wake_up::SendJob;
-use recado_ports::Deps;
 use recado_ports::ports::{OutboundEntry, OverdueWork, PortResult, WriteOutcome};
 use recado_ports::random_id::{generate_correlation_id, generate_nonce};
-pub use report::ReconcileReport;
 use std::collections::BTreeSet;
 
 /// Maximum number of overdue records of each kind that one pass handles.
 const PASS_LIMIT: usize = 1000;
 
 /// Number of records handled at the same time. A provider that does not answer must not delay the others.
-const SIDE_BY_SIDE: usize = 16;
+pub const SIDE_BY_SIDE: usize = 16;
 
 /// Time of a pass within which work on what is overdue begins. With the longest time of one record it ends before the function does, and
 /// leaves time for what comes after it. The rest is still due in the next pass.
@@ -119,7 +106,7 @@ async fn look_at_installation(deps: &Deps, minute: &mut PassMinute, done: &mut R
 
 /// Runs the passes that are due in this minute: those that need the reading of the installation, or those that do not.
 async fn run_passes(deps: &Deps, with_reading: bool, minute: &mut PassMinute, done: &mut ReconcileReport) {
-    for pass in RECONCILE_PASSES {
+    for pass in deps.features().reconcile_passes {
         if pass.works_on_reading == with_reading && (pass.is_due_at)(deps.system().now()) {
             let did = (pass.run)(deps, minute).await;
             let count = done.count_failure(pass.failure_message, did);
@@ -290,7 +277,7 @@ async fn enqueue_owed_turn(deps: &Deps, id: &ConversationId) -> PortResult<Optio
 
 /// Asks features in turn what they have to do in a conversation whose time has come, until one did something.
 async fn ask_timers(deps: &Deps, conversation: &Conversation) -> PortResult<Option<&'static str>> {
-    for timer in FEATURE_TIMERS {
+    for timer in deps.features().feature_timers {
         if timer.handle_conversation(deps, conversation).await? {
             return Ok(Some(timer.name_in_report()));
         }

@@ -4,30 +4,32 @@
 mod steps;
 mod typing;
 
-use crate::features::{REPLY_CHECKS, TURN_PARTS};
-use crate::measure::{self, TurnPhase};
+use crate::Deps;
+use crate::deps::ExclusiveTurn;
+use crate::measure;
+use crate::measure::TurnPhase;
 use crate::steps::turn::draft::DraftedReply;
 use crate::steps::turn::transcript::ShownFiles;
 use crate::steps::turn::turn_end::{AfterTurn, TurnEnd, TurnStop};
 use crate::steps::turn::{LeasedTurn, StepTimes, TurnState, TurnTime};
 use crate::steps::verdict::Verdict;
 use crate::steps::wake_up;
+use crate::usecases::reply::steps::check_turn::{check_hours, check_limits, check_owed};
+use crate::usecases::reply::steps::commit_reply::{commit_reply, find_leaving_time, release_lease};
+use crate::usecases::reply::steps::model_reply::ask_model;
+use crate::usecases::reply::steps::read_conversation::{choose_messages, find_instance, read_conversation};
+use crate::usecases::reply::steps::take_lease::{
+    TurnPlace, begin_exclusive_turn, give_place_back, take_lease, take_place,
+};
+use crate::usecases::reply::typing::SeenMessages;
 use jiff::Timestamp;
 use recado_domain::conversation::Conversation;
 use recado_domain::message::Message;
 use recado_domain::turn::TurnStep;
 use recado_domain::wake_up::TurnJob;
-use recado_ports::Deps;
-use recado_ports::deps::ExclusiveTurn;
 use recado_ports::ports::PortResult;
 use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
 use std::mem;
-use steps::check_turn::{check_hours, check_limits, check_owed};
-use steps::commit_reply::{commit_reply, find_leaving_time, release_lease};
-use steps::model_reply::ask_model;
-use steps::read_conversation::{choose_messages, find_instance, read_conversation};
-use steps::take_lease::{TurnPlace, begin_exclusive_turn, give_place_back, take_lease, take_place};
-use typing::SeenMessages;
 
 /// Runs a turn job. The function that runs it ends at `deadline`, if it ends.
 pub(crate) async fn handle_turn_job(
@@ -90,14 +92,14 @@ async fn begin_turn<'a>(
     let (mut state, mut times) = (TurnState::default(), StepTimes::default());
     let reads = read_conversation(deps, &job.conversation);
     let (conversation, newest) = times.run(deps, TurnStep::Read, reads).await?;
-    for part in TURN_PARTS {
+    for part in deps.features().turn_parts {
         part.note_messages(deps, &newest, &mut state);
     }
     let read = (conversation, newest);
     match prepare_turn(deps, (job, time), read, &mut state, &mut times).await {
         Ok(held) => Ok((held, times)),
         Err(stop) => {
-            for part in TURN_PARTS {
+            for part in deps.features().turn_parts {
                 part.follow_early_stop(deps, &mut state, &stop).await?;
             }
             Err(stop)
@@ -133,7 +135,7 @@ async fn prepare_turn<'a>(
     let bound = times.run(deps, TurnStep::Instance, finds).await?;
     let waits = check_hours(deps, job, &bound, &mut conversation);
     times.run(deps, TurnStep::Hours, waits).await?;
-    for part in TURN_PARTS {
+    for part in deps.features().turn_parts {
         part.begin_turn(deps, &bound, &mut conversation, state, times)
             .await?;
     }
@@ -193,7 +195,7 @@ async fn answer_turn(
         drafted => drafted?,
     };
     if reply.silence.is_none() {
-        for check in REPLY_CHECKS {
+        for check in deps.features().reply_checks {
             reply = check.complete_reply(&mut turn, reply);
         }
     }
@@ -222,13 +224,13 @@ async fn draft_reply(
     times: &mut StepTimes,
 ) -> Result<DraftedReply, TurnStop> {
     let ready = async {
-        let mut parts = TURN_PARTS.iter();
+        let mut parts = deps.features().turn_parts.iter();
         Ok(parts.find_map(|part| part.find_reply_at_once(deps, turn)))
     };
     if let Some(reply) = times.run(deps, TurnStep::ReadyReply, ready).await? {
         return Ok(reply);
     }
-    for part in TURN_PARTS {
+    for part in deps.features().turn_parts {
         part.prepare_draft(deps, turn, times).await?;
     }
     times.run(deps, TurnStep::Model, ask_model(deps, turn)).await

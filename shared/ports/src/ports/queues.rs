@@ -40,7 +40,7 @@ pub trait Queues: Send + Sync {
     /// Only [`StepOutcome::Committed`] and [`StepOutcome::Recorded`] mean that anything was written; an error means that
     /// nothing was. A pending event that is repeated is enqueued under its own id as deduplication id.
     ///
-    /// `None`: records and queues lie apart, and nothing is done ([`Deps::commit_step`](crate::Deps::commit_step)).
+    /// `None`: records and queues lie apart, and nothing is done (`Deps::commit_step` of the use cases).
     fn commit_step<'a>(
         &'a self,
         _step: &'a StepCommit<'_>,

@@ -4,10 +4,10 @@ use super::{ErasureClock, ErasureSite, OTHER, Written};
 use crate::builders::Fixture;
 use crate::contract::given;
 use crate::ports::succeed;
+use recado_dead_letters::redrive_dead_letter;
 use recado_domain::access::Caller;
 use recado_domain::ids::{AgentId, ExternalId, InstanceId, Ordinal, TenantId};
 use recado_domain::outbox::OutboxState;
-use recado_pipeline::operate::dead_letters::redrive_dead_letter;
 use recado_ports::ports::{PageRequest, QueuePorts, Store};
 use recado_ports::records::dead_letters::{DeadLetterFilter, list_dead_letters};
 

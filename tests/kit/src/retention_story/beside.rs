@@ -13,7 +13,7 @@ use recado_domain::invitations::{InvitationChannel, InvitationTemplate, Occasion
 use recado_domain::message::Message;
 use recado_domain::millis::add_duration;
 use recado_domain::retention::RetentionPolicy;
-use recado_pipeline::deliver::{InvitationRequest, NamedGuest, send_invitation};
+use recado_invitations::{InvitationRequest, NamedGuest, send_invitation};
 use recado_ports::ports::{DeliveryLink, Store};
 use recado_ports::records::guests::find_guest;
 use recado_ports::records::invitations::find_invitation;

@@ -1,6 +1,7 @@
 //! Whom an instance's access list lets begin a conversation.
 
 use crate::world::Setup;
+use recado_contacts::{ContactQuery, erase_contact};
 use recado_domain::access::Caller;
 use recado_domain::contact::ContactAddress;
 use recado_domain::content::{Content, SystemNote};
@@ -8,12 +9,11 @@ use recado_domain::conversation::Conversation;
 use recado_domain::event::{EventKind, EventRecord, EventState, InboundJob};
 use recado_domain::reason::Reason;
 use recado_pipeline::Verdict;
-use recado_pipeline::contacts::{ContactQuery, erase_contact};
-use recado_pipeline::operate;
+
+use recado_operators::trace::{TraceTarget, find_trace};
 use recado_pipeline::ports::{Conversations, Inbox};
 use recado_pipeline::records::aliases::find_alias;
 use recado_pipeline::records::configuration::put_configuration;
-use recado_pipeline::trace::{TraceTarget, find_trace};
 use recado_testkit::builders::{Fixture, correlation, identity_key};
 use recado_testkit::ports::succeed;
 use serde_json::{Value, json};
@@ -102,7 +102,7 @@ async fn a_conversation_that_exists_goes_on_until_it_is_resolved() {
         .unwrap();
     let caller = Caller::installation();
     let resolved =
-        operate::resolve_conversation(&setup.world, &caller, &latest.id, None, &correlation()).await;
+        recado_operators::resolve_conversation(&setup.world, &caller, &latest.id, None, &correlation()).await;
     resolved.unwrap();
     assert_eq!(writes(&setup, "W3").await.reason, Some(Reason::Blocked));
     assert_eq!(conversations(&setup).await, 1);

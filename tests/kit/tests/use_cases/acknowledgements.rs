@@ -6,7 +6,7 @@ use recado_domain::access::{Caller, Scope};
 use recado_domain::delivery::{DeliveryKey, DeliveryStatus, StatusUpdate};
 use recado_domain::ids::{MessageId, TenantId};
 use recado_domain::provider::Provider;
-use recado_pipeline::operate::list_unacknowledged;
+use recado_operators::list_unacknowledged;
 use recado_pipeline::ports::{OutboxStore, PageRequest};
 use recado_testkit::builders::{Fixture, far_ahead};
 use recado_testkit::ports::succeed;

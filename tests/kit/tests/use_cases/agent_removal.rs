@@ -2,15 +2,13 @@
 
 use crate::erasure::Site;
 use crate::world::{EmbeddingModel, Setup};
+use recado_configuration::{ApplyOptions, ConfigureError, EntryMatch, apply_configuration, remove_entry};
 use recado_domain::access::Caller;
 use recado_domain::audit::AuditAction;
 use recado_domain::config::{Agent, ConfigDocument, ConfigRemoval, EntryRef};
 use recado_domain::ids::AgentId;
 use recado_domain::knowledge::AgentKnowledge;
-use recado_pipeline::configure::{
-    ApplyOptions, ConfigureError, EntryMatch, apply_configuration, remove_entry,
-};
-use recado_pipeline::knowledge::{KnowledgeError, NewDocument, add_source};
+use recado_knowledge::{KnowledgeError, NewDocument, add_source};
 use recado_pipeline::ports::{Files, PageRequest};
 use recado_pipeline::records::audit::{AuditFilter, list_audit};
 use recado_pipeline::records::configuration::{put_configuration, remove_configuration};

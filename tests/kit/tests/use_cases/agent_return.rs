@@ -8,7 +8,7 @@ use recado_domain::conversation::{Conversation, ConversationMode};
 use recado_domain::ids::{Ordinal, TokenName};
 use recado_domain::options::SendOptions;
 use recado_pipeline::ports::Conversations;
-use recado_pipeline::{Verdict, handle_turns_message, operate, reconcile};
+use recado_pipeline::{Verdict, handle_turns_message, reconcile};
 use recado_testkit::builders::{Fixture, correlation};
 use recado_testkit::ports::succeed;
 
@@ -60,14 +60,14 @@ async fn minutes_pass(setup: &Setup, minutes: i64) {
 
 async fn answer(setup: &Setup, text: &str) {
     let id = latest(setup).await.id;
-    let answer = operate::OperatorAnswer {
+    let answer = recado_operators::OperatorAnswer {
         content: Content::from_text(text),
         options: SendOptions::default(),
         seen: None,
         key: None,
         correlation: correlation(),
     };
-    let made = operate::answer_as_operator(&setup.world, &Caller::installation(), &id, answer).await;
+    let made = recado_operators::answer_as_operator(&setup.world, &Caller::installation(), &id, answer).await;
     made.unwrap();
 }
 
@@ -142,7 +142,7 @@ async fn a_lost_timer_is_made_up_for_by_reconcile() {
     let setup = half_an_hour().await;
     setup.message(&setup.fixture, "W1", "oi", false).await;
     let id = latest(&setup).await.id;
-    let taken = operate::set_conversation_mode(
+    let taken = recado_operators::set_conversation_mode(
         &setup.world,
         &Caller::installation(),
         &id,
@@ -181,7 +181,7 @@ async fn an_agent_that_never_comes_back_leaves_the_next_conversation_to_people_t
         answer(&setup, "Já vejo").await;
         let id = latest(&setup).await.id;
         let by = Caller::installation();
-        operate::resolve_conversation(&setup.world, &by, &id, None, &correlation())
+        recado_operators::resolve_conversation(&setup.world, &by, &id, None, &correlation())
             .await
             .unwrap();
         setup.message(&setup.fixture, "W2", "oi de novo", false).await;

@@ -5,7 +5,7 @@ use recado_domain::access::{Caller, Scope, TokenRole};
 use recado_domain::audit::AuditAction;
 use recado_domain::conversation::{AnnotationError, ConversationLabel};
 use recado_domain::ids::{ConversationId, TenantId, TokenName};
-use recado_pipeline::operate::{self, LabelChange, OperateError};
+use recado_operators::{LabelChange, OperateError};
 use recado_pipeline::ports::PageRequest;
 use recado_pipeline::records::audit::{AuditFilter, list_audit};
 use recado_testkit::builders::Fixture;
@@ -52,14 +52,14 @@ async fn audited(setup: &Setup) -> Vec<(AuditAction, String)> {
 async fn a_note_tells_who_wrote_it_and_reaches_neither_the_contact_nor_the_model() {
     let (setup, id) = contact_wrote().await;
     let (world, ana) = (&setup.world, person("ana", &setup.fixture));
-    let written = operate::add_note(world, &ana, &id, "secret of the house")
+    let written = recado_operators::add_note(world, &ana, &id, "secret of the house")
         .await
         .unwrap();
     assert_eq!(
         (written.number, written.by.as_str(), written.at),
         (1, "ana", setup.now())
     );
-    operate::change_labels(
+    recado_operators::change_labels(
         world,
         &ana,
         &id,
@@ -82,7 +82,7 @@ async fn a_note_tells_who_wrote_it_and_reaches_neither_the_contact_nor_the_model
         !sent.contains("secret") && !asked.contains("secret"),
         "{sent} {asked}"
     );
-    let kept = operate::list_notes(world, &ana, &id).await.unwrap();
+    let kept = recado_operators::list_notes(world, &ana, &id).await.unwrap();
     assert_eq!(kept, [written], "the turn left it as it was");
 }
 
@@ -90,24 +90,32 @@ async fn a_note_tells_who_wrote_it_and_reaches_neither_the_contact_nor_the_model
 async fn a_repeated_request_adds_no_second_note_and_no_second_entry_of_the_audit() {
     let (setup, id) = contact_wrote().await;
     let (world, ana) = (&setup.world, person("ana", &setup.fixture));
-    let first = operate::add_note(world, &ana, &id, "calls again").await.unwrap();
+    let first = recado_operators::add_note(world, &ana, &id, "calls again")
+        .await
+        .unwrap();
     setup.pass(1);
-    let again = operate::add_note(world, &ana, &id, "calls again").await.unwrap();
+    let again = recado_operators::add_note(world, &ana, &id, "calls again")
+        .await
+        .unwrap();
     assert_eq!(first, again);
     let beto = person("beto", &setup.fixture);
-    let other = operate::add_note(world, &beto, &id, "calls again").await.unwrap();
+    let other = recado_operators::add_note(world, &beto, &id, "calls again")
+        .await
+        .unwrap();
     assert_eq!(other.number, 2);
     setup.pass(1);
-    operate::delete_note(world, &beto, &id, 1).await.unwrap();
+    recado_operators::delete_note(world, &beto, &id, 1).await.unwrap();
     setup.pass(1);
-    let gone = operate::delete_note(world, &beto, &id, 1).await;
+    let gone = recado_operators::delete_note(world, &beto, &id, 1).await;
     assert!(matches!(gone, Err(OperateError::NotFound("note"))));
     let change = LabelChange {
         add: labels(&["vip"]),
         remove: labels(&["new"]),
     };
     for _ in 0..2 {
-        let now = operate::change_labels(world, &ana, &id, &change).await.unwrap();
+        let now = recado_operators::change_labels(world, &ana, &id, &change)
+            .await
+            .unwrap();
         assert_eq!(now, labels(&["vip"]));
     }
     let told = audited(&setup).await;
@@ -127,13 +135,14 @@ async fn another_tenant_reads_and_writes_nothing_beside_a_conversation() {
     let mut stranger = person("eve", &setup.fixture);
     stranger.scope = Scope::Tenant(TenantId::parse("another-tenant").unwrap());
     let missing = |error: &OperateError| matches!(error, OperateError::NotFound("conversation"));
-    let written = operate::add_note(world, &stranger, &id, "hello").await;
+    let written = recado_operators::add_note(world, &stranger, &id, "hello").await;
     assert!(written.is_err_and(|error| missing(&error)));
-    let read = operate::list_notes(world, &stranger, &id).await;
+    let read = recado_operators::list_notes(world, &stranger, &id).await;
     assert!(read.is_err_and(|error| missing(&error)));
-    let labelled = operate::change_labels(world, &stranger, &id, &LabelChange::default()).await;
+    let labelled = recado_operators::change_labels(world, &stranger, &id, &LabelChange::default()).await;
     assert!(labelled.is_err_and(|error| missing(&error)));
-    let long = operate::add_note(world, &person("ana", &setup.fixture), &id, &"x".repeat(1_001)).await;
+    let long =
+        recado_operators::add_note(world, &person("ana", &setup.fixture), &id, &"x".repeat(1_001)).await;
     assert!(matches!(
         long,
         Err(OperateError::Annotation(AnnotationError::NoteLength))

@@ -5,10 +5,10 @@ use recado_domain::access::Caller;
 use recado_domain::answer::{AnswerReason, AnswerState, ExplainedAnswer};
 use recado_domain::ids::{ConversationId, Ordinal};
 use recado_domain::instance::{ConnectionStatus, InstanceChange, InstanceState};
-use recado_pipeline::operate;
+
+use recado_operators::trace::load_timeline;
 use recado_pipeline::ports::{Conversations, Instances, PageRequest};
 use recado_pipeline::records::configuration::put_configuration;
-use recado_pipeline::trace::load_timeline;
 use recado_testkit::builders::{Fixture, seen};
 use recado_testkit::ports::succeed;
 
@@ -23,7 +23,7 @@ async fn an_owed_answer_and_its_message_tell_the_same_end_of_the_debounce() {
     let conversation = found.unwrap();
     let owed = async || {
         let all = std::slice::from_ref(&conversation);
-        let owed = operate::explain_owed_answers(&setup.world, all).await;
+        let owed = recado_operators::explain_owed_answers(&setup.world, all).await;
         owed.unwrap().remove(0).unwrap()
     };
     let told = owed().await;
@@ -31,7 +31,7 @@ async fn an_owed_answer_and_its_message_tell_the_same_end_of_the_debounce() {
     assert!(told.until.is_some_and(|until| until > setup.now()), "{told:?}");
     let page = PageRequest::first(10);
     let caller = Caller::installation();
-    let listed = operate::list_messages(&setup.world, &caller, &conversation.id, &page).await;
+    let listed = recado_operators::list_messages(&setup.world, &caller, &conversation.id, &page).await;
     let of_message = listed.unwrap().items.remove(0).answer;
     assert_eq!(of_message, Some(told));
     setup.pass(600);
@@ -67,7 +67,7 @@ async fn a_reply_behind_hundreds_of_messages_is_found_for_the_first_of_them() {
 pub(crate) async fn first_answer(setup: &Setup, conversation: &ConversationId) -> ExplainedAnswer {
     let page = PageRequest::first(10);
     let caller = Caller::installation();
-    let listed = operate::list_messages(&setup.world, &caller, conversation, &page).await;
+    let listed = recado_operators::list_messages(&setup.world, &caller, conversation, &page).await;
     let all = listed.unwrap().items;
     let first = all.into_iter().min_by_key(|view| view.message.ordinal);
     first.unwrap().answer.unwrap()

@@ -8,16 +8,17 @@ use crate::erasure::cut_off;
 use crate::invitation_rules::capped;
 use crate::invitations::{occasion_id, setup_with, try_invite};
 use crate::world::Setup;
+use recado_batches::ListedRecipient;
 use recado_domain::access::Caller;
 use recado_domain::delivery_rules::DeliveryRules;
 use recado_domain::ids::{BatchId, GuestId};
 use recado_domain::invitations::{
     Batch, BatchOrder, BatchState, InvitationState, InvitationStatus, RecipientStatus,
 };
-use recado_pipeline::deliver::{self, InvitationError, InvitationRequest, ListedRecipient, NamedGuest};
+use recado_invitations::{InvitationError, InvitationRequest, NamedGuest};
 use recado_pipeline::ports::{Page, PageRequest};
+use recado_pipeline::reconcile;
 use recado_pipeline::records::invitations::find_invitation;
-use recado_pipeline::{occasions, reconcile};
 use recado_testkit::ports::succeed;
 
 async fn list_recipients(
@@ -28,7 +29,7 @@ async fn list_recipients(
 ) -> Result<Page<ListedRecipient>, InvitationError> {
     let page = PageRequest { limit, cursor };
     let (caller, wanted) = (Caller::installation(), (id, statuses));
-    deliver::list_batch_recipients(&setup.world, &caller, None, wanted, &page).await
+    recado_batches::list_batch_recipients(&setup.world, &caller, None, wanted, &page).await
 }
 
 fn guests_of(page: &Page<ListedRecipient>) -> Vec<Option<GuestId>> {
@@ -96,7 +97,7 @@ async fn a_guest_who_is_gone_holds_no_batch_up() {
     expand(&setup, &batch.id).await;
     leave(&setup, &batch, 0..1).await;
     let caller = Caller::installation();
-    occasions::delete_guest(&setup.world, &caller, None, (&occasion_id(), &guest_id(1)))
+    recado_occasions::delete_guest(&setup.world, &caller, None, (&occasion_id(), &guest_id(1)))
         .await
         .unwrap();
     let ended = look_for_end(&setup, &batch.id).await;

@@ -3,6 +3,8 @@
 use crate::erasure::cut_off;
 use crate::invitations::{occasion_id, setup};
 use crate::world::Setup;
+use recado_batches::{AcceptedBatch, BatchProgress, BatchRequest};
+use recado_contacts::ContactQuery;
 use recado_domain::access::Caller;
 use recado_domain::ids::{BatchId, GuestId, IdempotencyKey, InvitationTemplateName, MessageId};
 use recado_domain::instance::{ConnectionStatus, ConnectionUpdate, InstanceChange, InstanceState};
@@ -10,12 +12,11 @@ use recado_domain::invitations::{
     Batch, BatchOrder, BatchState, InvitationChannel, InvitationState, TemplateValues, parse_guest_list,
 };
 use recado_domain::wake_up::TurnsJob;
-use recado_pipeline::contacts::{self, ContactQuery};
-use recado_pipeline::deliver::{self, AcceptedBatch, BatchProgress, BatchRequest, InvitationError};
+use recado_invitations::InvitationError;
 use recado_pipeline::ports::{Instances, PageRequest};
 use recado_pipeline::records::batches::{find_batch, list_batch_chunks};
 use recado_pipeline::records::guests::find_guest;
-use recado_pipeline::{Verdict, handle_turns_message, occasions, reconcile};
+use recado_pipeline::{Verdict, handle_turns_message, reconcile};
 use recado_testkit::builders::correlation;
 use recado_testkit::ports::succeed;
 use std::fmt::Write as _;
@@ -44,7 +45,7 @@ pub(crate) async fn add_guests(mut setup: Setup, count: usize) -> Setup {
     let rows = parse_guest_list(&list).unwrap();
     for some in rows.chunks(100) {
         let (caller, occasion) = (Caller::installation(), occasion_id());
-        let added = occasions::add_guests(&setup.world, &caller, None, &occasion, some.to_vec()).await;
+        let added = recado_occasions::add_guests(&setup.world, &caller, None, &occasion, some.to_vec()).await;
         assert!(added.unwrap().refused.is_empty());
     }
     setup
@@ -66,7 +67,7 @@ pub(crate) fn request(guests: impl IntoIterator<Item = usize>, key: Option<&str>
 }
 
 pub(crate) async fn take(setup: &Setup, request: BatchRequest) -> Result<AcceptedBatch, InvitationError> {
-    Box::pin(deliver::send_batch(
+    Box::pin(recado_batches::send_batch(
         &setup.world,
         &Caller::installation(),
         request,
@@ -102,7 +103,8 @@ pub(crate) async fn expand(setup: &Setup, id: &BatchId) -> i64 {
 
 pub(crate) async fn message_of(setup: &Setup, batch: &Batch, number: usize) -> MessageId {
     let id = batch.derive_invitation_id(&guest_id(number));
-    let found = deliver::find_invitation(&setup.world, &Caller::installation(), None, id.as_str()).await;
+    let found =
+        recado_invitations::find_invitation(&setup.world, &Caller::installation(), None, id.as_str()).await;
     match found.unwrap().invitation.state {
         InvitationState::Message { message } => message,
         other => panic!("no message: {other:?}"),
@@ -119,7 +121,7 @@ pub(crate) async fn leave(setup: &Setup, batch: &Batch, guests: impl IntoIterato
 
 pub(crate) async fn progress(setup: &Setup, id: &BatchId) -> BatchProgress {
     setup.pass(31);
-    deliver::find_batch(&setup.world, &Caller::installation(), None, id)
+    recado_batches::find_batch(&setup.world, &Caller::installation(), None, id)
         .await
         .unwrap()
 }
@@ -134,7 +136,7 @@ pub(crate) async fn look_for_end(setup: &Setup, id: &BatchId) -> Batch {
 }
 
 pub(crate) async fn order(setup: &Setup, id: &BatchId, order: BatchOrder) -> Result<Batch, InvitationError> {
-    deliver::order_batch(&setup.world, &Caller::installation(), None, id, order).await
+    recado_batches::order_batch(&setup.world, &Caller::installation(), None, id, order).await
 }
 
 #[tokio::test]
@@ -154,7 +156,7 @@ async fn a_batch_is_taken_at_once_and_each_guest_is_invited_once() {
     assert_eq!((counts.queued, counts.failed, counts.cancelled), (0, 0, 0));
     assert_eq!(setup.world.providers.sent(), 11);
     let page = PageRequest::first(5);
-    let listed = deliver::list_batches(&setup.world, &Caller::installation(), None, &page).await;
+    let listed = recado_batches::list_batches(&setup.world, &Caller::installation(), None, &page).await;
     let listed: Vec<BatchId> = listed.unwrap().items.into_iter().map(|one| one.id).collect();
     assert_eq!(listed, [taken.batch.id, before.id]);
 }
@@ -218,7 +220,7 @@ async fn one_key_is_one_batch_and_another_request_with_it_is_refused() {
     let other = take(&setup, request(0..2, Some("k1"))).await;
     assert!(matches!(
         other,
-        Err(InvitationError::Deliver(deliver::DeliverError::KeyReused))
+        Err(InvitationError::Deliver(recado_sends::DeliverError::KeyReused))
     ));
     let empty = take(&setup, request([], None)).await;
     assert!(matches!(empty, Err(InvitationError::BatchSize)));
@@ -267,7 +269,7 @@ async fn a_paused_batch_waits_and_goes_on_and_holds_up_nothing_else() {
         .conversation_and_ordinal()
         .unwrap()
         .0;
-    let other = deliver::DeliverRequest {
+    let other = recado_sends::DeliverRequest {
         to: format!("+{}", phone(0)),
         content: recado_domain::content::Content::from_text("hello"),
         options: recado_domain::options::SendOptions::default(),
@@ -277,7 +279,7 @@ async fn a_paused_batch_waits_and_goes_on_and_holds_up_nothing_else() {
         correlation: correlation(),
     };
     let (caller, instance) = (Caller::installation(), setup.fixture.instance().clone());
-    deliver::accept_message(&setup.world, &caller, &instance, other)
+    recado_sends::accept_message(&setup.world, &caller, &instance, other)
         .await
         .unwrap();
     setup.send(&conversation).await;
@@ -340,7 +342,7 @@ async fn an_erased_contact_is_no_recipient_any_more() {
         instance: None,
         contact: format!("+{}", phone(1)),
     };
-    contacts::erase_contact(&setup.world, &Caller::installation(), &query)
+    recado_contacts::erase_contact(&setup.world, &Caller::installation(), &query)
         .await
         .unwrap();
     expand(&setup, &batch.id).await;

@@ -15,6 +15,7 @@ use recado_domain::options::SendOptions;
 use recado_domain::reason::Reason;
 use recado_domain::wake_up::{OutboundJob, SendJob, TurnsJob};
 use recado_embedded::Embedded;
+use recado_features::FEATURES;
 use recado_pipeline::ports::{
     ConnectionAnswer, Conversations, DeadLetterQueues, DeadQueueMessage, EventChange, FileBytes, FileError,
     Files, InboundEntry, Inbox, OutboundEntry, PageRequest, PortError, PortResult, Queues,
@@ -22,7 +23,7 @@ use recado_pipeline::ports::{
 };
 use recado_pipeline::reconcile::reconcile;
 use recado_pipeline::records::dead_letters::{DeadLetterFilter, find_dead_letter, list_dead_letters};
-use recado_pipeline::{Components, Settings, deliver, handle_outbound_message, operate, process, upload};
+use recado_pipeline::{Components, Settings, handle_outbound_message, process, upload};
 use recado_testkit::builders::{Fixture, change_instance, correlation, seen};
 use recado_testkit::idle::Idle;
 use recado_testkit::ports::succeed;
@@ -191,12 +192,13 @@ pub(crate) fn world(setup: &Setup, patience_days: i64) -> World {
         world.providers.clone(),
         crate::world::Model::default(),
         world.system.clone(),
+        &FEATURES,
         settings,
     )
 }
 
 /// A message with an upload, to an instance that has just closed.
-async fn waiting(setup: &Setup, world: &World) -> deliver::AcceptedMessage {
+async fn waiting(setup: &Setup, world: &World) -> recado_sends::AcceptedMessage {
     let instance = setup.fixture.instance();
     setup.world.providers.is(ConnectionAnswer::Closed);
     let closed = seen(
@@ -224,7 +226,7 @@ async fn waiting(setup: &Setup, world: &World) -> deliver::AcceptedMessage {
         source: Some(source),
         ..Media::from_kind(MediaKind::Image)
     });
-    let send = deliver::DeliverRequest {
+    let send = recado_sends::DeliverRequest {
         to: "5511900000077".to_owned(),
         content,
         options: SendOptions::default(),
@@ -233,14 +235,14 @@ async fn waiting(setup: &Setup, world: &World) -> deliver::AcceptedMessage {
         send_at: None,
         correlation: correlation(),
     };
-    let accepted = deliver::accept_message(world, &Caller::installation(), instance, send)
+    let accepted = recado_sends::accept_message(world, &Caller::installation(), instance, send)
         .await
         .unwrap();
     job(world, &accepted).await;
     accepted
 }
 
-async fn job(world: &World, accepted: &deliver::AcceptedMessage) {
+async fn job(world: &World, accepted: &recado_sends::AcceptedMessage) {
     let job = SendJob::new(
         accepted.conversation.clone().unwrap(),
         recado_domain::ids::Ordinal(u64::MAX),
@@ -298,7 +300,7 @@ async fn an_upload_lives_while_a_dead_letter_names_its_message() {
     assert_eq!(dead_letter.reason, Reason::InstanceDisconnected);
     open_again(&setup, &world).await;
     assert!(
-        succeed(operate::dead_letters::redrive_dead_letter(
+        succeed(recado_dead_letters::redrive_dead_letter(
             &world,
             &Caller::installation(),
             &dead_letter.id
@@ -338,7 +340,7 @@ async fn a_large_body_lives_while_a_dead_letter_names_its_event() {
     assert!(succeed(settled).await);
     days(&setup, &world, 20).await;
     assert!(
-        succeed(operate::dead_letters::redrive_dead_letter(
+        succeed(recado_dead_letters::redrive_dead_letter(
             &world,
             &Caller::installation(),
             &dead_letter.id

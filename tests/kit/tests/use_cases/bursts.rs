@@ -8,7 +8,7 @@ use recado_domain::message::{Message, Role};
 use recado_domain::reason::Reason;
 use recado_domain::wake_up::TurnsJob;
 use recado_pipeline::ports::{Conversations, Overviews};
-use recado_pipeline::{Verdict, handle_turns_message, operate};
+use recado_pipeline::{Verdict, handle_turns_message};
 use recado_testkit::builders::{Fixture, correlation};
 use recado_testkit::ports::succeed;
 
@@ -147,7 +147,7 @@ async fn what_waits_for_a_person_is_read_after_a_give_back() {
         setup.send(&id).await;
         let modes = [ConversationMode::Manual, ConversationMode::Ai];
         for mode in modes.into_iter().skip(usize::from(!taken_over)) {
-            succeed(operate::set_conversation_mode(
+            succeed(recado_operators::set_conversation_mode(
                 &setup.world,
                 &Caller::installation(),
                 &id,

@@ -8,8 +8,8 @@ use recado_domain::ids::{ConversationId, MessageId};
 use recado_domain::message::Message;
 use recado_domain::options::SendOptions;
 use recado_domain::provider::Provider;
-use recado_pipeline::deliver::{self, DeliverRequest};
 use recado_pipeline::ports::Conversations;
+use recado_sends::DeliverRequest;
 use recado_testkit::builders::{Fixture, correlation};
 use recado_testkit::ports::succeed;
 use serde_json::json;
@@ -46,7 +46,7 @@ async fn ask_contact(setup: &Setup, content: Content) -> MessageId {
         correlation: correlation(),
     };
     let caller = Caller::installation();
-    let accepted = deliver::accept_message(&setup.world, &caller, setup.fixture.instance(), send).await;
+    let accepted = recado_sends::accept_message(&setup.world, &caller, setup.fixture.instance(), send).await;
     accepted.unwrap().id
 }
 

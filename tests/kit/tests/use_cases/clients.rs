@@ -7,11 +7,11 @@ use recado_domain::content::Content;
 use recado_domain::ids::IdempotencyKey;
 use recado_domain::millis::add_millis;
 use recado_domain::options::SendOptions;
-use recado_pipeline::deliver::{self, AcceptedMessage};
+use recado_sends::AcceptedMessage;
 use recado_testkit::builders::{Fixture, correlation};
 
 async fn schedule(setup: &Setup, at: Timestamp) -> AcceptedMessage {
-    let send = deliver::DeliverRequest {
+    let send = recado_sends::DeliverRequest {
         to: "5511900000077".to_owned(),
         content: Content::from_text("Sua consulta é amanhã."),
         options: SendOptions::default(),
@@ -20,7 +20,7 @@ async fn schedule(setup: &Setup, at: Timestamp) -> AcceptedMessage {
         send_at: Some(at),
         correlation: correlation(),
     };
-    let accepted = deliver::accept_message(
+    let accepted = recado_sends::accept_message(
         &setup.world,
         &Caller::installation(),
         setup.fixture.instance(),

@@ -16,12 +16,12 @@ use recado_domain::instance::ConnectionStatus;
 use recado_domain::invitations::{BatchState, InvitationState};
 use recado_domain::message::{MessageStatus, Role};
 use recado_domain::millis::add_millis;
-use recado_pipeline::deliver::AcceptedMessage;
 use recado_pipeline::ports::{
     ClaimOutcome, ConnectionAnswer, Conversations, Instances, OutboxStore, SendOutcome,
 };
 use recado_pipeline::reconcile::reconcile;
-use recado_pipeline::{Verdict, handle_outbound_message, handle_turns_message, operate, process};
+use recado_pipeline::{Verdict, handle_outbound_message, handle_turns_message, process};
+use recado_sends::AcceptedMessage;
 use recado_testkit::builders::{Fixture, claimed, correlation, far_ahead};
 use recado_testkit::idle::Idle;
 use recado_testkit::ports::succeed;
@@ -328,7 +328,7 @@ async fn people_keep_what_they_took_over_while_the_clock_was_ahead() {
     let latest = succeed(setup.world.store.find_latest_conversation(&contact.thread()))
         .await
         .unwrap();
-    succeed(operate::set_conversation_mode(
+    succeed(recado_operators::set_conversation_mode(
         &setup.world,
         &Caller::installation(),
         &latest.id,

@@ -2,14 +2,15 @@
 
 use crate::waiting::state;
 use crate::world::Setup;
+use recado_alerts::health::{InstanceHealth, assess_health};
+use recado_alerts::{KnownState, evaluate_alerts};
 use recado_domain::Timestamp;
 use recado_domain::access::Caller;
 use recado_domain::alert::{AlertKind, AlertState};
+use recado_domain::health::HealthStatus;
 use recado_domain::instance::ConnectionStatus;
 use recado_domain::millis::add_millis;
 use recado_domain::provider::Provider;
-use recado_pipeline::alert::{KnownState, evaluate_alerts};
-use recado_pipeline::health::{HealthStatus, InstanceHealth, assess_health};
 use recado_pipeline::ports::ConnectionAnswer;
 use recado_pipeline::reconcile::{ReconcileReport, reconcile};
 use recado_pipeline::records::alerts::list_live_alerts;

@@ -3,24 +3,24 @@
 use crate::batches::{self, expand, phone, progress, take};
 use crate::invitations::{fill, invite, leave, message_of, occasion_id, page, request, try_invite};
 use crate::world::Setup;
+use recado_configuration::{ApplyOptions, EntryMatch, apply_configuration, remove_entry};
 use recado_domain::access::{Caller, Token, TokenRole};
 use recado_domain::config::{ConfigDocument, Instance};
 use recado_domain::dead_letter::{DeadLetter, DeadLetterContent};
 use recado_domain::ids::TokenName;
 use recado_domain::invitations::{Guest, Invitation, Occasion, parse_guest_list};
 use recado_embedded::Embedded;
-use recado_pipeline::configure::{ApplyOptions, EntryMatch, apply_configuration, remove_entry};
-use recado_pipeline::deliver::{self, InvitationRequest, LogFilter, NamedGuest};
-use recado_pipeline::occasions;
-use recado_pipeline::operate::dead_letters::{self, DeadLetterSelection};
+use recado_invitations::{InvitationRequest, LogFilter, NamedGuest};
+
+use recado_access::revoke_token;
+use recado_configuration::tenant_removal::{RemovalOptions, RemovalReport, remove_tenant};
+use recado_dead_letters::DeadLetterSelection;
 use recado_pipeline::reconcile::reconcile;
 use recado_pipeline::records::configuration::{BY_EXTERNAL, find_config_by_id, put_configuration};
 use recado_pipeline::records::dead_letters::{DeadLetterFilter, list_dead_letters, put_dead_letter};
 use recado_pipeline::records::occasions::find_occasion;
 use recado_pipeline::records::tokens::{find_token, put_token};
 use recado_pipeline::table::{Partition, Query, Record, Table};
-use recado_pipeline::tenant_removal::{RemovalOptions, RemovalReport, remove_tenant};
-use recado_pipeline::tokens::revoke_token;
 use recado_testkit::builders::{Fixture, address, fresh, identity_key};
 use recado_testkit::ports::succeed;
 use std::path::{Path, PathBuf};
@@ -75,8 +75,9 @@ impl Site {
 
     async fn count_listed(&self) -> [usize; 2] {
         let (deps, caller) = (&self.setup.world, Caller::installation());
-        let listed = deliver::list_invitations(deps, &caller, None, &occasion_id(), &page()).await;
-        let log = deliver::export_invitations(deps, &caller, None, &LogFilter::default(), &page()).await;
+        let listed = recado_invitations::list_invitations(deps, &caller, None, &occasion_id(), &page()).await;
+        let log =
+            recado_invitations::export_invitations(deps, &caller, None, &LogFilter::default(), &page()).await;
         [listed.unwrap().items.len(), log.unwrap().items.len()]
     }
 }
@@ -92,7 +93,7 @@ async fn an_answer_is_taken_though_the_record_that_it_answers_cannot_be_read() {
             let phone = setup.fixture.address.phone_number().unwrap();
             let rows = parse_guest_list(&format!("id,phone\ng1,{phone}\n")).unwrap();
             let (caller, occasion) = (Caller::installation(), occasion_id());
-            let added = occasions::add_guests(&setup.world, &caller, None, &occasion, rows).await;
+            let added = recado_occasions::add_guests(&setup.world, &caller, None, &occasion, rows).await;
             assert_eq!(added.unwrap().added, 1);
         }
         site.damage_kind(kind);
@@ -146,7 +147,7 @@ async fn a_batch_goes_on_though_the_invitation_of_a_guest_cannot_be_read() {
     let (setup, caller) = (&site.setup, Caller::installation());
     let list = format!("id,phone\ng0,+{}\ng1,+{}\n", phone(0), phone(1));
     let rows = parse_guest_list(&list).unwrap();
-    let added = occasions::add_guests(&setup.world, &caller, None, &occasion_id(), rows).await;
+    let added = recado_occasions::add_guests(&setup.world, &caller, None, &occasion_id(), rows).await;
     assert_eq!(added.unwrap().added, 2);
     let first = take(setup, batches::request([0], None)).await.unwrap().batch.id;
     expand(setup, &first).await;
@@ -161,7 +162,8 @@ async fn a_batch_goes_on_though_the_invitation_of_a_guest_cannot_be_read() {
         told.counts
     );
     assert_eq!(progress(setup, &first).await.counts.failed, 1);
-    let listed = deliver::list_batch_recipients(&setup.world, &caller, None, (&first, &[]), &page()).await;
+    let listed =
+        recado_batches::list_batch_recipients(&setup.world, &caller, None, (&first, &[]), &page()).await;
     assert_eq!(listed.unwrap().items.len(), 1);
 }
 
@@ -258,7 +260,7 @@ async fn dead_letters_are_looked_at_though_the_record_that_one_names_cannot_be_r
         limit: 10,
     };
     let caller = Caller::installation();
-    let told = dead_letters::forecast_redrive(&setup.world, &caller, &selection).await;
+    let told = recado_dead_letters::forecast_redrive(&setup.world, &caller, &selection).await;
     assert_eq!(told.unwrap().selected, 2);
     // The first minute of a day on which the time of both is over.
     setup.pass(86_400 * 400 - setup.now().as_second().rem_euclid(86_400));

@@ -5,15 +5,13 @@ use crate::agent_return::{half_an_hour, latest};
 use crate::batches::{order, request, run, stored, take, with_guests};
 use crate::media::{PNG, picture, setup as setup_for_files};
 use crate::world::{FileAnswer, Setup};
+use recado_contacts::{ContactQuery, erase_contact};
+use recado_dead_letters::{DeadLetterSelection, RedriveForecast, forecast_redrive, redrive_dead_letter};
 use recado_domain::access::Caller;
 use recado_domain::conversation::ConversationMode;
 use recado_domain::dead_letter::{DeadLetter, DeadLetterContent, QueueName};
 use recado_domain::invitations::BatchOrder;
 use recado_domain::wake_up::TurnsJob;
-use recado_pipeline::contacts::{ContactQuery, erase_contact};
-use recado_pipeline::operate::dead_letters::{
-    DeadLetterSelection, RedriveForecast, forecast_redrive, redrive_dead_letter,
-};
 use recado_pipeline::ports::{PageRequest, Queues};
 use recado_pipeline::reconcile::reconcile;
 use recado_pipeline::records::dead_letters::{DeadLetterFilter, list_dead_letters, put_dead_letter};

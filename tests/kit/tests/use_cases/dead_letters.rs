@@ -8,7 +8,7 @@ use recado_domain::access::Caller;
 use recado_domain::dead_letter::QueueName;
 use recado_domain::event::{EventKind, EventState};
 use recado_domain::reason::Reason;
-use recado_pipeline::operate::{OperateError, dead_letters};
+use recado_operators::OperateError;
 use recado_pipeline::ports::{
     DeadLetterQueues, Inbox, Overviews, PageRequest, Queues, RecordEventOutcome, SendOutcome,
 };
@@ -102,14 +102,14 @@ async fn the_event_of_a_message_that_cannot_be_read_is_given_up_with_it_and_can_
         assert_eq!(Some(letter.at), record.failed_at());
         let caller = Caller::installation();
         if purged {
-            succeed(dead_letters::delete_dead_letter(
+            succeed(recado_dead_letters::delete_dead_letter(
                 &setup.world,
                 &caller,
                 &letter.id,
             ))
             .await;
         } else {
-            let revived = dead_letters::redrive_dead_letter(&setup.world, &caller, &letter.id).await;
+            let revived = recado_dead_letters::redrive_dead_letter(&setup.world, &caller, &letter.id).await;
             assert!(revived.unwrap());
         }
         let state = succeed(store.find_event(&job.event)).await.unwrap().state;
@@ -137,12 +137,12 @@ async fn what_stands_behind_a_message_that_could_not_be_redriven_is_left_too() {
     setup.send(conversation).await;
     let world = bucket::world(&setup, 3);
     world.queues.redrives_fail.store(1, Ordering::SeqCst);
-    let all = dead_letters::DeadLetterSelection {
+    let all = recado_dead_letters::DeadLetterSelection {
         filter: DeadLetterFilter::default(),
         ids: Vec::new(),
         limit: 100,
     };
-    let done = dead_letters::redrive_dead_letters(&world, &Caller::installation(), &all)
+    let done = recado_dead_letters::redrive_dead_letters(&world, &Caller::installation(), &all)
         .await
         .unwrap();
     assert_eq!((done.selected, done.redriven, done.failed), (2, 0, 2));
@@ -150,7 +150,7 @@ async fn what_stands_behind_a_message_that_could_not_be_redriven_is_left_too() {
         let dead_letter = find_dead_letter(&world.store, message.id.as_str()).await.unwrap();
         assert!(dead_letter.is_some());
     }
-    let done = dead_letters::redrive_dead_letters(&world, &Caller::installation(), &all)
+    let done = recado_dead_letters::redrive_dead_letters(&world, &Caller::installation(), &all)
         .await
         .unwrap();
     assert_eq!((done.selected, done.redriven, done.failed), (2, 2, 0));
@@ -180,9 +180,12 @@ async fn what_is_redriven_has_all_its_attempts_again() {
         setup.send(&conversation).await;
         assert_eq!(setup.world.providers.sent(), attempts);
         assert_eq!(dead_letter().await.unwrap().attempts, 5);
-        let again =
-            dead_letters::redrive_dead_letter(&setup.world, &Caller::installation(), message.id.as_str())
-                .await;
+        let again = recado_dead_letters::redrive_dead_letter(
+            &setup.world,
+            &Caller::installation(),
+            message.id.as_str(),
+        )
+        .await;
         assert!(again.unwrap());
     }
     fails(4);
@@ -208,7 +211,7 @@ async fn a_redrive_that_others_carry_out_at_the_same_moment_does_not_fail() {
         let redrives = (0..8).map(|_| {
             let (world, id) = (beside(&setup.world), message.id.clone());
             tokio::spawn(async move {
-                dead_letters::redrive_dead_letter(&world, &Caller::installation(), id.as_str()).await
+                recado_dead_letters::redrive_dead_letter(&world, &Caller::installation(), id.as_str()).await
             })
         });
         for done in join_all(redrives).await {

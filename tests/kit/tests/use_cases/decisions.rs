@@ -9,7 +9,7 @@ use recado_domain::decision::{AgentDecision, DecisionKind};
 use recado_domain::ids::{StepId, TokenName};
 use recado_domain::outbox::OutboxState;
 use recado_domain::reason::Reason;
-use recado_pipeline::operate;
+
 use recado_pipeline::ports::{ConversationFilter, Conversations, PageRequest};
 use recado_pipeline::records::configuration::put_configuration;
 use recado_testkit::builders::{Fixture, correlation};
@@ -66,7 +66,7 @@ async fn asks(setup: &Setup, id: &str) -> Conversation {
 
 async fn set_mode(setup: &Setup, mode: ConversationMode) -> Conversation {
     let (id, by) = (latest(setup).await.id, Caller::installation());
-    operate::set_conversation_mode(&setup.world, &by, &id, mode, &correlation())
+    recado_operators::set_conversation_mode(&setup.world, &by, &id, mode, &correlation())
         .await
         .unwrap()
 }
@@ -135,7 +135,7 @@ async fn after_a_hand_over_the_agent_is_silent_until_it_has_the_conversation_aga
     assert_eq!(asked(), 1, "the person is waited for");
     assert_eq!(waits.person_owed_since(), handed.person_owed_since());
     let page = PageRequest::first(10);
-    let listed = operate::list_waiting_conversations(
+    let listed = recado_operators::list_waiting_conversations(
         &setup.world,
         &Caller::installation(),
         ConversationFilter::default(),

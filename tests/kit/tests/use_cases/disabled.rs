@@ -3,6 +3,10 @@
 use crate::batches;
 use crate::world::Setup;
 use jiff::SignedDuration;
+use recado_alerts::health;
+use recado_configuration::{
+    ApplyOptions, AskedParties, ConfigurationChangeKind, ConfigureError, apply_configuration,
+};
 use recado_domain::access::Caller;
 use recado_domain::content::Content;
 use recado_domain::event::{EventKind, FollowUpJob};
@@ -10,10 +14,6 @@ use recado_domain::options::SendOptions;
 use recado_domain::reason::Reason;
 use recado_domain::scheduled::{ScheduledId, ScheduledState};
 use recado_pipeline::catch_up::CatchUpError;
-use recado_pipeline::configure::{
-    ApplyOptions, AskedParties, ConfigurationChangeKind, ConfigureError, apply_configuration,
-};
-use recado_pipeline::deliver::{DeliverError, DeliverRequest, accept_message};
 use recado_pipeline::ports::{ConversationFilter, Conversations, Inbox, OutboxStore, PageRequest};
 use recado_pipeline::reconcile::reconcile;
 use recado_pipeline::records::configuration::{
@@ -21,7 +21,8 @@ use recado_pipeline::records::configuration::{
 };
 use recado_pipeline::records::dead_letters::count_dead_letters;
 use recado_pipeline::records::scheduled_messages::find_scheduled_by_id;
-use recado_pipeline::{NotSendable, Verdict, catch_up, health};
+use recado_pipeline::{NotSendable, Verdict, catch_up};
+use recado_sends::{DeliverError, DeliverRequest, accept_message};
 use recado_testkit::builders::{Fixture, correlation};
 use recado_testkit::ports::succeed;
 use serde_json::json;

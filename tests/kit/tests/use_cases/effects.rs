@@ -6,6 +6,9 @@ use crate::interruptions::{Asks, interrupt};
 use crate::world::Setup;
 use async_trait::async_trait;
 use jiff::SignedDuration;
+use recado_actions::effects::{
+    DraftedJournal, EffectEnd, EffectStop, SettlingEnd, perform_effect, remove_fence_left, settle_effect,
+};
 use recado_domain::access::Caller;
 use recado_domain::answer::AnswerReason;
 use recado_domain::conversation::Conversation;
@@ -15,16 +18,13 @@ use recado_domain::effects::{
 };
 use recado_domain::ids::{AgentId, Ordinal};
 use recado_domain::millis::add_millis;
-use recado_pipeline::effects::{
-    DraftedJournal, EffectEnd, EffectStop, SettlingEnd, perform_effect, remove_fence_left, settle_effect,
-};
+use recado_operators::trace::{TimelineStage, load_timeline};
 use recado_pipeline::ports::{
     AskAnswer, CallAnswer, Conversations, EffectGuard, EffectTool, FenceAnswer, OutboxStore, SettlingAbility,
     WriteOutcome,
 };
 use recado_pipeline::records::effects::find_journal;
 use recado_pipeline::table::Versioned;
-use recado_pipeline::trace::{TimelineStage, load_timeline};
 use recado_pipeline::{Verdict, reconcile};
 use recado_testkit::builders::{Fixture, far_ahead, nonce};
 use recado_testkit::ports::succeed;

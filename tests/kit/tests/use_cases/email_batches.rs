@@ -4,6 +4,7 @@ use crate::batches::{expand, look_for_end, order, request as batch_request, take
 use crate::email_deliveries::{Carriers, letters, refused_for_now, setup, status, to_guest, work};
 use crate::invitations::{occasion_id, try_invite};
 use crate::world::Setup;
+use recado_batches::BatchRequest;
 use recado_domain::access::Caller;
 use recado_domain::config::EmailSenderKind;
 use recado_domain::delivery_rules::DeliveryRules;
@@ -12,8 +13,7 @@ use recado_domain::instance::{ConnectionStatus, ConnectionUpdate, InstanceChange
 use recado_domain::invitations::{
     BatchOrder, BatchState, InvitationChannel, InvitationState, InvitationStatus, parse_guest_list,
 };
-use recado_pipeline::deliver::BatchRequest;
-use recado_pipeline::occasions;
+
 use recado_pipeline::ports::{EmailError, Instances};
 use recado_testkit::ports::succeed;
 use std::fmt::Write as _;
@@ -26,7 +26,7 @@ pub(crate) async fn email_batch(setup: &Setup, count: usize) -> BatchRequest {
         writeln!(list, "e{number},Guest {number},e{number}@example.org").unwrap();
     }
     let (caller, rows) = (Caller::installation(), parse_guest_list(&list).unwrap());
-    let added = occasions::add_guests(&setup.world, &caller, None, &occasion_id(), rows).await;
+    let added = recado_occasions::add_guests(&setup.world, &caller, None, &occasion_id(), rows).await;
     assert_eq!(added.unwrap().added, count);
     BatchRequest {
         guests: (0..count)

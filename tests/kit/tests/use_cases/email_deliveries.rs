@@ -15,14 +15,14 @@ use recado_domain::ids::EmailSenderId;
 use recado_domain::invitations::{
     InvitationChannel, InvitationState, InvitationStatus, InvitationTemplate, SendTime, parse_guest_list,
 };
-use recado_pipeline::deliver::{InvitationError, InvitationRequest, InvitationView, NamedGuest};
+use recado_invitations::{InvitationError, InvitationRequest, InvitationView, NamedGuest};
 use recado_pipeline::ports::{AcceptedEmail, EmailError, EmailSenders, PageRequest};
 use recado_pipeline::reconcile::reconcile;
 use recado_pipeline::records::dead_letters::{DeadLetterFilter, list_dead_letters};
 use recado_pipeline::records::invitations::list_invitations;
 use recado_pipeline::records::occasions::list_invitation_templates;
 use recado_pipeline::table::put_record;
-use recado_pipeline::{Verdict, handle_outbound_message, occasions, opt_outs};
+use recado_pipeline::{Verdict, handle_outbound_message};
 use recado_testkit::ports::succeed;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -99,7 +99,7 @@ pub(crate) async fn setup(kind: EmailSenderKind, rules: DeliveryRules) -> Setup 
     succeed(put_record(&setup.world.store, &template)).await;
     let list = "id,name,email\ng1,<Ana>,ana@example.org\ng2,Leo,\n";
     let (caller, rows) = (Caller::installation(), parse_guest_list(list).unwrap());
-    let added = occasions::add_guests(&setup.world, &caller, None, &occasion_id(), rows).await;
+    let added = recado_occasions::add_guests(&setup.world, &caller, None, &occasion_id(), rows).await;
     assert_eq!(added.unwrap().added, 2);
     setup
 }
@@ -238,7 +238,9 @@ async fn an_invitation_by_email_is_given_to_the_carrier_once_and_found_by_its_id
     // The link in its headers ends such e-mails.
     let link = email.unsubscribe_url.clone().unwrap();
     let token = link.strip_prefix("https://recado.example/unsubscribe/").unwrap();
-    opt_outs::unsubscribe_by_link(&setup.world, token).await.unwrap();
+    recado_opt_outs::unsubscribe_by_link(&setup.world, token)
+        .await
+        .unwrap();
     setup.pass(25 * 3600);
     let stopped = try_invite(&setup, to_guest(&setup, "g1")).await;
     assert!(matches!(stopped, Err(InvitationError::OptedOut)), "{stopped:?}");
@@ -264,8 +266,7 @@ async fn a_certain_refusal_is_tried_five_times_and_then_a_dead_letter_that_can_b
         ("max_retries_exceeded", "email")
     );
     let caller = Caller::installation();
-    let redriven =
-        recado_pipeline::operate::dead_letters::redrive_dead_letter(&setup.world, &caller, &letter.id).await;
+    let redriven = recado_dead_letters::redrive_dead_letter(&setup.world, &caller, &letter.id).await;
     assert!(redriven.unwrap());
     work(&setup, &carriers, 3).await;
     assert_eq!(status(&setup, &id).await.status, InvitationStatus::Sent);
@@ -553,7 +554,9 @@ async fn the_cap_counts_all_channels_and_an_opt_out_meanwhile_counts() {
     assert_eq!(carriers.given(), 2);
     let link = carriers.given.lock().unwrap()[0].unsubscribe_url.clone().unwrap();
     let token = link.rsplit('/').next().unwrap();
-    opt_outs::unsubscribe_by_link(&setup.world, token).await.unwrap();
+    recado_opt_outs::unsubscribe_by_link(&setup.world, token)
+        .await
+        .unwrap();
     let until = third.not_before.unwrap().duration_since(setup.now()) + SignedDuration::from_secs(1);
     setup.pass(until.as_secs());
     reconcile(&setup.world).await.unwrap();

@@ -3,6 +3,7 @@
 
 use crate::world::Setup;
 use futures::future::FutureExt;
+use recado_contacts::{ContactError, ContactQuery, EraseReport, erase_contact, export_contact, find_contact};
 use recado_domain::access::Caller;
 use recado_domain::config::{ConfigDocument, ConfigRemoval, EntryRef};
 use recado_domain::contact::ContactAddress;
@@ -18,11 +19,7 @@ use recado_domain::options::SendOptions;
 use recado_domain::provider::Provider;
 use recado_domain::reason::Reason;
 use recado_embedded::Embedded;
-use recado_pipeline::contacts::{
-    ContactError, ContactQuery, EraseReport, erase_contact, export_contact, find_contact,
-};
-use recado_pipeline::deliver::{self, DeliverRequest};
-use recado_pipeline::occasions::{self, OccasionRequestError};
+use recado_occasions::OccasionRequestError;
 use recado_pipeline::ports::{
     Conversations, EventChange, InboundEntry, Inbox, OutboxStore, PageRequest, Queues, RecordRemoval,
     SendOutcome,
@@ -35,6 +32,7 @@ use recado_pipeline::records::opt_outs::list_opt_outs;
 use recado_pipeline::records::scheduled_messages::list_pending_scheduled;
 use recado_pipeline::table::Versioned;
 use recado_pipeline::{Verdict, upload};
+use recado_sends::DeliverRequest;
 use recado_testkit::builders::{Fixture, correlation, far_ahead, fresh, identity_key};
 use recado_testkit::erasure_story::{CANARY_BESIDE, OTHER_BESIDE, store_beside};
 use recado_testkit::ports::succeed;
@@ -216,7 +214,7 @@ impl Site {
             send_at: later.then(|| add_millis(self.setup.now(), 86_400_000)),
             correlation: correlation(),
         };
-        let accepted = deliver::accept_message(
+        let accepted = recado_sends::accept_message(
             &self.setup.world,
             &Caller::installation(),
             self.setup.fixture.instance(),
@@ -719,13 +717,13 @@ async fn a_guest_without_a_number_is_deleted_with_every_byte() {
     let (world, caller) = (&site.setup.world, Caller::installation());
     let named = (&guest.occasion, &guest.id);
     let tenant = Some(&guest.tenant);
-    occasions::delete_guest(world, &caller, tenant, named)
+    recado_occasions::delete_guest(world, &caller, tenant, named)
         .await
         .unwrap();
     assert_eq!(site.search(&CANARIES), Vec::<String>::new());
     let left = succeed(find_invitation(store, &guest.tenant, &invitation.id)).await;
     assert_eq!(left, None);
-    let again = occasions::delete_guest(world, &caller, tenant, named).await;
+    let again = recado_occasions::delete_guest(world, &caller, tenant, named).await;
     assert!(
         matches!(again, Err(OccasionRequestError::NotFound("guest"))),
         "{again:?}"
@@ -855,7 +853,7 @@ async fn the_key_of_a_cancelled_message_tells_nothing_after_the_erasure() {
         .iter()
         .find(|found| found.record.content.render_text().contains("10"));
     let id = &scheduled.unwrap().record.id;
-    deliver::cancel_scheduled(&setup.world, &caller, id)
+    recado_sends::cancel_scheduled(&setup.world, &caller, id)
         .await
         .unwrap();
     site.erase(NUMBER).await;

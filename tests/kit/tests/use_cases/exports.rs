@@ -1,10 +1,10 @@
 //! A large export comes in parts, each of which an answer can hold.
 
 use crate::erasure::{NUMBER, Site};
+use recado_contacts::{ContactQuery, ExportCursor, export_contact};
 use recado_domain::access::Caller;
 use recado_domain::content::{Content, Media, MediaKind};
 use recado_domain::event::{EventPayload, InboundJob};
-use recado_pipeline::contacts::{ContactQuery, ExportCursor, export_contact};
 use recado_pipeline::ports::{Inbox, Queues};
 use recado_pipeline::upload;
 use recado_testkit::builders::identity_key;

@@ -11,7 +11,7 @@ use recado_domain::debounce::{Debounce, DebounceBounds};
 use recado_domain::millis::add_millis;
 use recado_domain::turn::{StepDuration, TurnStep};
 use recado_pipeline::ports::Conversations;
-use recado_pipeline::{Settings, Verdict, handle_turns_message, operate};
+use recado_pipeline::{Settings, Verdict, handle_turns_message};
 use recado_testkit::builders::{Fixture, correlation};
 use recado_testkit::ports::succeed;
 use std::pin::pin;
@@ -149,7 +149,7 @@ async fn a_takeover_while_a_reply_is_held_discards_it() {
         let (caller, id) = (Caller::installation(), latest.unwrap().id);
         let mode = ConversationMode::Manual;
         let operation = correlation();
-        let taken = operate::set_conversation_mode(&world, &caller, &id, mode, &operation);
+        let taken = recado_operators::set_conversation_mode(&world, &caller, &id, mode, &operation);
         succeed(taken).await;
     });
     assert_eq!(play(&setup, 800, &[(0, QUESTION)]).await, []);

@@ -10,7 +10,7 @@ use recado_domain::decision::{AgentDecision, DecisionKind};
 use recado_domain::message::{Message, TokenUsage};
 use recado_domain::reason::Reason;
 use recado_pipeline::ports::{Conversations, LlmError, LlmReply, PageRequest};
-use recado_pipeline::{Verdict, handle_turns_message, operate};
+use recado_pipeline::{Verdict, handle_turns_message};
 use recado_testkit::builders::{Fixture, correlation};
 use recado_testkit::ports::succeed;
 use serde_json::{Value, json};
@@ -75,7 +75,8 @@ fn asked(setup: &Setup) -> Vec<(String, Value)> {
 pub(crate) async fn messages(setup: &Setup) -> Vec<(Message, Option<AnswerReason>, Option<Reason>)> {
     let page = PageRequest::first(100);
     let conversation = setup.latest_conversation().await.unwrap();
-    let listed = operate::list_messages(&setup.world, &Caller::installation(), &conversation.id, &page).await;
+    let listed =
+        recado_operators::list_messages(&setup.world, &Caller::installation(), &conversation.id, &page).await;
     let mut messages: Vec<_> = listed
         .unwrap()
         .items
@@ -231,7 +232,7 @@ async fn a_takeover_meanwhile_discards_what_the_agent_said_or_left() {
                 .unwrap();
             let (caller, mode) = (Caller::installation(), ConversationMode::Manual);
             let cause = correlation();
-            let taken = operate::set_conversation_mode(&world, &caller, &found.id, mode, &cause);
+            let taken = recado_operators::set_conversation_mode(&world, &caller, &found.id, mode, &cause);
             taken.await.unwrap();
         });
         setup.message(&setup.fixture, "Q1", "Oi", false).await;

@@ -9,9 +9,9 @@ use recado_domain::ids::ThreadId;
 use recado_domain::message::Role;
 use recado_domain::millis::add_millis;
 use recado_domain::provider::Provider;
+use recado_pipeline::Verdict;
 use recado_pipeline::ports::Conversations;
 use recado_pipeline::records::aliases::{find_alias, save_alias};
-use recado_pipeline::{Verdict, operate};
 use recado_testkit::builders::{Fixture, correlation, identity_key};
 use recado_testkit::ports::succeed;
 use serde_json::{Value, json};
@@ -109,7 +109,7 @@ async fn a_person_known_without_a_number_keeps_the_conversation_when_the_number_
     receive(&setup, words("oi", LID, None, false)).await;
     let alone = thread(&setup, LID).await.unwrap();
     assert_eq!((&alone.address, &alone.contact.known_as), (&known(LID), &None));
-    succeed(operate::set_conversation_mode(
+    succeed(recado_operators::set_conversation_mode(
         &setup.world,
         &Caller::installation(),
         &alone.id,
@@ -128,7 +128,7 @@ async fn a_person_known_without_a_number_keeps_the_conversation_when_the_number_
     // The number's thread leads there, also for people.
     assert!(leads(&setup, NUMBER, &one).await);
     let leading = thread(&setup, NUMBER).await.unwrap();
-    let shown = succeed(operate::find_conversation(
+    let shown = succeed(recado_operators::find_conversation(
         &setup.world,
         &Caller::installation(),
         &leading.id,
@@ -157,7 +157,7 @@ async fn a_takeover_of_either_of_two_conversations_is_one_of_both_from_when_they
         receive(&setup, words("oi", LID, None, false)).await;
         receive(&setup, words("oi", NUMBER, None, false)).await;
         let taken = thread(&setup, before).await.unwrap();
-        succeed(operate::set_conversation_mode(
+        succeed(recado_operators::set_conversation_mode(
             &setup.world,
             &Caller::installation(),
             &taken.id,
@@ -174,7 +174,7 @@ async fn a_takeover_of_either_of_two_conversations_is_one_of_both_from_when_they
         receive(&setup, words("oi", NUMBER, None, false)).await;
         receive(&setup, words("sou eu", NUMBER, Some(LID), false)).await;
         let taken = thread(&setup, after).await.unwrap();
-        succeed(operate::set_conversation_mode(
+        succeed(recado_operators::set_conversation_mode(
             &setup.world,
             &Caller::installation(),
             &taken.id,
@@ -196,7 +196,7 @@ async fn it_is_learnt_once_for_a_contact_also_when_a_new_conversation_begins() {
     // What stands there now would give way if it were learnt again.
     succeed(save_alias(store, &of(&setup, LID), &known(NEW_NUMBER))).await;
     receive(&setup, words("e aí", NUMBER, Some(LID), false)).await;
-    succeed(operate::resolve_conversation(
+    succeed(recado_operators::resolve_conversation(
         &setup.world,
         &Caller::installation(),
         &first.id,

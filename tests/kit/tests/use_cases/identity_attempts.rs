@@ -11,8 +11,8 @@ use recado_domain::message::Message;
 use recado_domain::millis::add_millis;
 use recado_domain::outbox::OutboxState;
 use recado_domain::reason::Reason;
+use recado_operators::list_unacknowledged;
 use recado_pipeline::Verdict;
-use recado_pipeline::operate::list_unacknowledged;
 use recado_pipeline::ports::{
     ConnectionAnswer, Conversations, Instances, OutboxStore, PageRequest, SendOutcome,
 };

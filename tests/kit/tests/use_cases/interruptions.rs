@@ -4,6 +4,7 @@ use crate::world::{Model, Provider, Time, World};
 use async_trait::async_trait;
 use recado_domain::Timestamp;
 use recado_embedded::Embedded;
+use recado_features::FEATURES;
 use recado_pipeline::Components;
 use recado_pipeline::ports::System;
 use std::sync::Arc;
@@ -62,6 +63,7 @@ pub(crate) fn interrupt<F: Fn(Asks) + Send + Sync + 'static>(
             time: world.system.clone(),
             happens: Arc::new(happens),
         },
+        &FEATURES,
         world.settings().clone(),
     );
     interrupted.deps_mut().exclusive_turns = world.exclusive_turns.clone();

@@ -13,9 +13,9 @@ use recado_domain::ids::{GuestId, InvitationTemplateName, MessageId, OccasionId}
 use recado_domain::invitations::{GuestStatus, InvitationStatus, LogMonth, parse_guest_list};
 use recado_domain::provider::Provider;
 use recado_domain::{SignedDuration, Timestamp};
+use recado_invitations::{InvitationError, LogFilter, NamedGuest};
 use recado_pipeline::Verdict;
-use recado_pipeline::deliver::{self, InvitationError, LogFilter, NamedGuest};
-use recado_pipeline::occasions;
+
 use recado_pipeline::ports::{Conversations, OutboxStore, PageRequest};
 use recado_pipeline::records::guests::find_guest;
 use recado_pipeline::records::occasions::{find_occasion, list_invitation_templates};
@@ -28,7 +28,7 @@ async fn export(setup: &Setup, filter: &LogFilter) -> Vec<(String, InvitationSta
     loop {
         let page = PageRequest { limit: 1, cursor };
         let caller = Caller::installation();
-        let found = deliver::export_invitations(&setup.world, &caller, None, filter, &page)
+        let found = recado_invitations::export_invitations(&setup.world, &caller, None, filter, &page)
             .await
             .unwrap();
         assert!(found.items.len() <= 1);
@@ -86,10 +86,10 @@ async fn the_log_of_a_month_is_exported_by_event_template_and_status() {
 
 async fn pages_changed_at(setup: &Setup) -> Option<Timestamp> {
     let caller = Caller::installation();
-    let found = occasions::find_occasion(&setup.world, &caller, None, &occasion_id())
+    let found = recado_occasions::find_occasion(&setup.world, &caller, None, &occasion_id())
         .await
         .unwrap();
-    let listed = occasions::list_occasions(&setup.world, &caller, None, &page())
+    let listed = recado_occasions::list_occasions(&setup.world, &caller, None, &page())
         .await
         .unwrap();
     assert_eq!(listed.items, std::slice::from_ref(&found));
@@ -207,7 +207,7 @@ async fn add_contact_as_guest(setup: &Setup, occasion: &OccasionId) {
     let phone = setup.fixture.address.phone_number().unwrap();
     let rows = parse_guest_list(&format!("id,phone\ng1,{phone}\n")).unwrap();
     let caller = Caller::installation();
-    let added = occasions::add_guests(&setup.world, &caller, None, occasion, rows).await;
+    let added = recado_occasions::add_guests(&setup.world, &caller, None, occasion, rows).await;
     assert_eq!(added.unwrap().added, 1);
 }
 

@@ -9,7 +9,7 @@ use recado_domain::ids::InvitationTemplateName;
 use recado_domain::invitations::{GuestStatus, InvitationState, InvitationStatus};
 use recado_domain::opt_out::{OptOut, OptOutSource, RecipientAddress};
 use recado_domain::scheduled::ScheduledId;
-use recado_pipeline::deliver::{InvitationError, InvitationRequest};
+use recado_invitations::{InvitationError, InvitationRequest};
 use recado_pipeline::ports::Conversations;
 use recado_pipeline::reconcile::reconcile;
 use recado_pipeline::records::guests::{find_guest, save_guest};
@@ -256,7 +256,7 @@ async fn an_invitation_whose_sending_comes_in_quiet_hours_waits_for_their_end_an
     let id = accepted.invitation.id.as_str();
     assert_eq!(status(&setup, id).await, InvitationStatus::Queued);
     // Another message to the contact leaves all the same.
-    let other = recado_pipeline::deliver::DeliverRequest {
+    let other = recado_sends::DeliverRequest {
         to: setup.fixture.address.phone_number().unwrap(),
         content: recado_domain::content::Content::from_text("hello"),
         options: recado_domain::options::SendOptions::default(),
@@ -269,7 +269,7 @@ async fn an_invitation_whose_sending_comes_in_quiet_hours_waits_for_their_end_an
         recado_domain::access::Caller::installation(),
         setup.fixture.instance().clone(),
     );
-    recado_pipeline::deliver::accept_message(&setup.world, &caller, &instance, other)
+    recado_sends::accept_message(&setup.world, &caller, &instance, other)
         .await
         .unwrap();
     leave(&setup, &message_of(&accepted)).await;

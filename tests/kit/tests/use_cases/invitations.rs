@@ -1,6 +1,7 @@
 //! Invitations to guests: each goes out once, becomes a message of its own, and an answer changes the guest.
 
 use crate::world::Setup;
+use recado_contacts::ContactQuery;
 use recado_domain::access::Caller;
 use recado_domain::content::{Content, MessageTemplate};
 use recado_domain::delivery_rules::DeliveryRules;
@@ -11,11 +12,10 @@ use recado_domain::invitations::{
 };
 use recado_domain::provider::Provider;
 use recado_domain::reason::Reason;
-use recado_pipeline::contacts::{self, ContactQuery};
-use recado_pipeline::deliver::{
-    self, AcceptedInvitation, InvitationError, InvitationRequest, InvitationView, NamedGuest,
+use recado_invitations::{
+    AcceptedInvitation, InvitationError, InvitationRequest, InvitationView, NamedGuest,
 };
-use recado_pipeline::occasions;
+
 use recado_pipeline::ports::{PageRequest, SendOutcome};
 use recado_pipeline::records::guests::list_guests;
 use recado_pipeline::table::put_record;
@@ -105,7 +105,7 @@ pub(crate) async fn try_invite(
     setup: &Setup,
     request: InvitationRequest,
 ) -> Result<AcceptedInvitation, InvitationError> {
-    Box::pin(deliver::send_invitation(
+    Box::pin(recado_invitations::send_invitation(
         &setup.world,
         &Caller::installation(),
         request,
@@ -129,7 +129,7 @@ pub(crate) async fn leave(setup: &Setup, message: &MessageId) {
 }
 
 pub(crate) async fn view(setup: &Setup, id: &str) -> Result<InvitationView, InvitationError> {
-    deliver::find_invitation(&setup.world, &Caller::installation(), None, id).await
+    recado_invitations::find_invitation(&setup.world, &Caller::installation(), None, id).await
 }
 
 pub(crate) async fn guests(setup: &Setup) -> Vec<Guest> {
@@ -210,7 +210,7 @@ async fn one_key_is_one_invitation_and_another_request_with_it_is_refused() {
     let refused = try_invite(&setup, other).await;
     assert!(matches!(
         refused,
-        Err(InvitationError::Deliver(deliver::DeliverError::KeyReused))
+        Err(InvitationError::Deliver(recado_sends::DeliverError::KeyReused))
     ));
 }
 
@@ -294,7 +294,7 @@ async fn an_answer_confirms_the_guest_with_the_session_and_a_later_one_declines(
     assert_eq!(confirmed.reply.unwrap().session, Some(session.id.clone()));
     let caller = Caller::installation();
     let phone = setup.fixture.address.phone_number().unwrap();
-    let found = deliver::find_session(&setup.world, &caller, None, &phone, None)
+    let found = recado_invitations::find_session(&setup.world, &caller, None, &phone, None)
         .await
         .unwrap();
     assert!(found.is_open && found.session == session);
@@ -304,7 +304,7 @@ async fn an_answer_confirms_the_guest_with_the_session_and_a_later_one_declines(
         .await;
     assert_eq!(guests(&setup).await[0].status, GuestStatus::Declined);
     setup.pass(24 * 3600);
-    let over = deliver::find_session(&setup.world, &caller, None, &phone, None)
+    let over = recado_invitations::find_session(&setup.world, &caller, None, &phone, None)
         .await
         .unwrap();
     assert!(!over.is_open);
@@ -319,7 +319,7 @@ async fn a_session_names_its_conversation_and_the_guest() {
         setup.fixture.address.phone_number().unwrap(),
     );
     let find = async || {
-        let found = deliver::find_session(&setup.world, &caller, None, &phone, None);
+        let found = recado_invitations::find_session(&setup.world, &caller, None, &phone, None);
         found.await.unwrap()
     };
     let before = find().await;
@@ -376,7 +376,7 @@ async fn a_list_of_guests_is_added_once_and_its_bad_rows_are_told() {
     for _ in 0..2 {
         let rows = parse_guest_list(list).unwrap();
         let (caller, occasion) = (Caller::installation(), occasion_id());
-        let added = occasions::add_guests(&setup.world, &caller, None, &occasion, rows).await;
+        let added = recado_occasions::add_guests(&setup.world, &caller, None, &occasion, rows).await;
         let added = added.unwrap();
         let lines: Vec<usize> = added.refused.iter().map(|(line, _)| *line).collect();
         assert_eq!(lines, [3, 5, 7]);
@@ -402,12 +402,12 @@ async fn an_erased_contact_is_no_guest_and_an_export_holds_the_invitations() {
         contact: setup.fixture.address.phone_number().unwrap(),
     };
     let caller = Caller::installation();
-    let export = contacts::export_contact(&setup.world, &caller, &query, None)
+    let export = recado_contacts::export_contact(&setup.world, &caller, &query, None)
         .await
         .unwrap();
     assert_eq!(export.guests.len(), 1);
     assert_eq!(export.guests[0].invitations[0].id, first.invitation.id);
-    let report = contacts::erase_contact(&setup.world, &caller, &query)
+    let report = recado_contacts::erase_contact(&setup.world, &caller, &query)
         .await
         .unwrap();
     assert_eq!(report.guests, 1);
@@ -426,7 +426,7 @@ async fn a_list_sets_the_status_of_guests_and_an_answer_after_it_counts() {
         let rows =
             parse_guest_list(&format!("id,status\n{id},{status}\nnew,Confirmed\nbad,maybe\n")).unwrap();
         let (caller, occasion) = (Caller::installation(), occasion_id());
-        occasions::add_guests(&setup.world, &caller, None, &occasion, rows)
+        recado_occasions::add_guests(&setup.world, &caller, None, &occasion, rows)
             .await
             .unwrap()
     };
@@ -440,7 +440,7 @@ async fn a_list_sets_the_status_of_guests_and_an_answer_after_it_counts() {
     };
     assert_eq!(statuses().await, [GuestStatus::Declined, GuestStatus::Confirmed]);
     let caller = Caller::installation();
-    let occasion = occasions::find_occasion(&setup.world, &caller, None, &occasion_id())
+    let occasion = recado_occasions::find_occasion(&setup.world, &caller, None, &occasion_id())
         .await
         .unwrap();
     assert!(occasion.pages_changed_at.is_some(), "pages are made anew");

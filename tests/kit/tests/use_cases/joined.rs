@@ -12,11 +12,12 @@ use recado_domain::message::Role;
 use recado_domain::options::SendOptions;
 use recado_domain::outbox::OutboxState;
 use recado_domain::provider::Provider;
+use recado_operators::{OperateError, OperatorAnswer};
 use recado_pipeline::handle_turns_message;
-use recado_pipeline::operate::{self, MessageView, OperateError, OperatorAnswer};
 use recado_pipeline::ports::{
     ConnectionAnswer, Conversations, Instances, PageRequest, SendOutcome, WriteOutcome,
 };
+use recado_pipeline::steps::message_view::MessageView;
 use recado_testkit::builders::{Fixture, correlation};
 use recado_testkit::ports::succeed;
 use serde_json::Value;
@@ -43,7 +44,7 @@ pub(crate) async fn both(setup: &Setup) -> (Conversation, Conversation) {
 }
 
 async fn becomes(setup: &Setup, conversation: &Conversation, mode: ConversationMode) {
-    succeed(operate::set_conversation_mode(
+    succeed(recado_operators::set_conversation_mode(
         &setup.world,
         &Caller::installation(),
         &conversation.id,
@@ -63,7 +64,8 @@ async fn answers(setup: &Setup, conversation: &Conversation, text: &str) -> Resu
         correlation: correlation(),
     };
     let made =
-        operate::answer_as_operator(&setup.world, &Caller::installation(), &conversation.id, answer).await?;
+        recado_operators::answer_as_operator(&setup.world, &Caller::installation(), &conversation.id, answer)
+            .await?;
     Ok(made.message.message_id())
 }
 
@@ -127,7 +129,7 @@ async fn what_comes_in_goes_to_the_conversation_under_the_number_and_what_is_owe
     assert_eq!(all[4..], [line(Role::Assistant, "certo")], "after the client's");
     assert_eq!(left.listed_status(), Some(ConversationStatus::Resolved));
     // Its id shows what was said in it.
-    let shown = operate::find_conversation(&setup.world, &Caller::installation(), &left.id)
+    let shown = recado_operators::find_conversation(&setup.world, &Caller::installation(), &left.id)
         .await
         .unwrap();
     assert_eq!(shown.id, left.id);
@@ -263,7 +265,7 @@ async fn where_only_the_conversation_under_the_identity_goes_on_the_number_leads
     let setup = two().await;
     let (alone, numbered) = both(&setup).await;
     becomes(&setup, &alone, ConversationMode::Manual).await;
-    succeed(operate::resolve_conversation(
+    succeed(recado_operators::resolve_conversation(
         &setup.world,
         &Caller::installation(),
         &numbered.id,
@@ -301,7 +303,7 @@ async fn no_conversation_begins_under_an_identity_that_was_shown_beside_a_number
 async fn none_begins_either_where_the_one_under_the_identity_was_resolved() {
     let setup = two().await;
     let (alone, _) = both(&setup).await;
-    succeed(operate::resolve_conversation(
+    succeed(recado_operators::resolve_conversation(
         &setup.world,
         &Caller::installation(),
         &alone.id,
@@ -370,7 +372,8 @@ async fn read_by_people(setup: &Setup, conversation: &Conversation, limit: usize
     for _ in 0..20 {
         let page = PageRequest { limit, cursor };
         let caller = Caller::installation();
-        let page = operate::list_joined_messages(&setup.world, &caller, &conversation.id, &page).await;
+        let page =
+            recado_operators::list_joined_messages(&setup.world, &caller, &conversation.id, &page).await;
         let page = page.unwrap();
         assert!(page.items.len() <= limit);
         all.extend(page.items);
@@ -412,7 +415,7 @@ async fn people_read_both_histories_in_order_of_time() {
     let from_the_left = read_by_people(&setup, &both(&setup).await.0, 3).await;
     assert_eq!(from_the_left.len(), 8);
     let (caller, id) = (Caller::installation(), &going_on.id);
-    succeed(operate::resolve_conversation(
+    succeed(recado_operators::resolve_conversation(
         &setup.world,
         &caller,
         id,

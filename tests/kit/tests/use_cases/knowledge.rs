@@ -5,8 +5,8 @@ use futures::future::join_all;
 use recado_domain::access::{Caller, Scope};
 use recado_domain::ids::{AgentId, TenantId};
 use recado_domain::knowledge::{AgentKnowledge, KnowledgeSnapshot, SnapshotName, SourceId};
-use recado_pipeline::knowledge::{
-    self, AddedSource, KnowledgeError, NewDocument, SourceOutcome, add_source, list_sources, remove_source,
+use recado_knowledge::{
+    AddedSource, KnowledgeError, NewDocument, SourceOutcome, add_source, list_sources, remove_source,
     search_knowledge, show_source,
 };
 use recado_pipeline::ports::{FileBytes, Files};
@@ -241,7 +241,7 @@ async fn a_snapshot_whose_file_is_lost_is_an_error_and_not_an_empty_one() {
     let refused = add(&setup.world, &agent, "b.md", "two").await;
     assert!(matches!(refused, Err(KnowledgeError::Port(_))));
     assert!(matches!(
-        knowledge::search_knowledge(&setup.world, &Caller::installation(), &agent, "one", 5).await,
+        recado_knowledge::search_knowledge(&setup.world, &Caller::installation(), &agent, "one", 5).await,
         Err(KnowledgeError::Port(_))
     ));
 }

@@ -6,7 +6,7 @@ use recado_domain::audit::AuditAction;
 use recado_domain::ids::AgentId;
 use recado_domain::knowledge::{FoundBlocks, SearchWay, TurnKnowledge, VectorGap};
 use recado_domain::message::Message;
-use recado_pipeline::knowledge::{
+use recado_knowledge::{
     AddedSource, NewDocument, SourceOutcome, VectorState, add_source, embed_knowledge, list_sources,
     remove_source, search_knowledge,
 };

@@ -7,7 +7,7 @@ use recado_domain::config::{AgentLimits, ConfigDocument, LimitReply};
 use recado_domain::content::Content;
 use recado_domain::conversation::ConversationMode;
 use recado_domain::reason::Reason;
-use recado_pipeline::operate;
+
 use recado_pipeline::ports::{OutboxStore, Overviews, PageRequest};
 use recado_pipeline::records::configuration::put_configuration;
 use recado_testkit::builders::{Fixture, correlation};
@@ -45,7 +45,8 @@ fn asked(setup: &Setup) -> usize {
 async fn answers(setup: &Setup) -> Vec<ExplainedAnswer> {
     let page = PageRequest::first(100);
     let conversation = setup.latest_conversation().await.unwrap();
-    let listed = operate::list_messages(&setup.world, &Caller::installation(), &conversation.id, &page).await;
+    let listed =
+        recado_operators::list_messages(&setup.world, &Caller::installation(), &conversation.id, &page).await;
     let mut answers: Vec<_> = listed
         .unwrap()
         .items
@@ -124,7 +125,7 @@ async fn a_person_who_gives_the_conversation_back_lets_the_agent_go_on() {
     let id = setup.latest_conversation().await.unwrap().id;
     let (caller, because) = (Caller::installation(), correlation());
     let given_back =
-        operate::set_conversation_mode(&setup.world, &caller, &id, ConversationMode::Ai, &because);
+        recado_operators::set_conversation_mode(&setup.world, &caller, &id, ConversationMode::Ai, &because);
     given_back.await.unwrap();
     setup.turns(&setup.fixture).await;
     assert_eq!(asked(&setup), 4);

@@ -11,8 +11,8 @@ use recado_domain::outbox::ReplyPart;
 use recado_domain::provider::Provider;
 use recado_domain::rate::Rate;
 use recado_domain::reason::Reason;
+use recado_pipeline::Verdict;
 use recado_pipeline::ports::{Conversations, OutboxStore, SendOutcome};
-use recado_pipeline::{Verdict, operate};
 use recado_testkit::builders::{Fixture, correlation};
 use recado_testkit::ports::succeed;
 
@@ -80,7 +80,7 @@ fn comes_back() -> SendOutcome {
 }
 
 async fn set_mode(setup: &Setup, conversation: &ConversationId, mode: ConversationMode) {
-    succeed(operate::set_conversation_mode(
+    succeed(recado_operators::set_conversation_mode(
         &setup.world,
         &Caller::installation(),
         conversation,
@@ -229,7 +229,7 @@ async fn a_part_that_is_dead_is_redriven_alone() {
     next(&setup, [accepted(), refused]);
     setup.send(&conversation).await;
     assert_eq!(states(&setup, &parts).await, ["sent", "dead", "sent"]);
-    succeed(operate::dead_letters::redrive_dead_letter(
+    succeed(recado_dead_letters::redrive_dead_letter(
         &setup.world,
         &Caller::installation(),
         parts[1].message_id().as_str(),

@@ -119,11 +119,11 @@ use recado_domain::millis::add_millis;
 use recado_domain::options::SendOptions;
 use recado_domain::provider::Provider;
 use recado_domain::rate::Rate;
+use recado_pipeline::Verdict;
 use recado_pipeline::ports::{
     ConnectionAnswer, Conversations, Instances, OutboxStore, OverdueWork, Overviews,
 };
 use recado_pipeline::reconcile::reconcile;
-use recado_pipeline::{Verdict, operate};
 use recado_testkit::builders::{Fixture, correlation};
 use recado_testkit::ports::succeed;
 use serde_json::Value;
@@ -386,14 +386,14 @@ async fn answers_to_one_contact_of_meta_are_spaced_beyond_the_burst() {
     let first = setup.replied().await;
     let mut places = Vec::new();
     for number in 0..50 {
-        let answer = operate::OperatorAnswer {
+        let answer = recado_operators::OperatorAnswer {
             content: Content::from_text(format!("parte {number}")),
             options: SendOptions::default(),
             seen: None,
             key: None,
             correlation: correlation(),
         };
-        let made = succeed(Box::pin(operate::answer_as_operator(
+        let made = succeed(Box::pin(recado_operators::answer_as_operator(
             &setup.world,
             &Caller::installation(),
             &first.conversation,

@@ -11,11 +11,12 @@ use recado_domain::instance::DownloadBlock;
 use recado_domain::message::{FileLoss, FileState, Message, StoredFile};
 use recado_domain::millis::add_duration;
 use recado_domain::retention::RetentionPeriod;
-use recado_pipeline::message_file::{self, FileSource};
+use recado_files::message_file;
+use recado_files::message_file::FileSource;
 use recado_pipeline::ports::{Conversations, Files, Instances};
 use recado_pipeline::reconcile::reconcile;
 use recado_pipeline::records::configuration::put_configuration;
-use recado_pipeline::{Verdict, handle_turns_message, operate};
+use recado_pipeline::{Verdict, handle_turns_message};
 use recado_testkit::builders::{Fixture, correlation};
 use recado_testkit::ports::succeed;
 use serde_json::json;
@@ -189,7 +190,13 @@ async fn people_get_the_files_of_a_conversation_that_they_answer() {
     let conversation = setup.latest_conversation().await.unwrap();
     let (caller, correlation) = (Caller::installation(), correlation());
     let manual = ConversationMode::Manual;
-    let taken = operate::set_conversation_mode(&setup.world, &caller, &conversation.id, manual, &correlation);
+    let taken = recado_operators::set_conversation_mode(
+        &setup.world,
+        &caller,
+        &conversation.id,
+        manual,
+        &correlation,
+    );
     taken.await.unwrap();
     setup.sends(&setup.fixture, "B", &picture()).await;
     setup.file_comes(FileAnswer::Gives(PNG, "image/png"));

@@ -2,13 +2,14 @@
 
 use crate::waiting::state;
 use crate::world::Setup;
+use recado_alerts::health::assess_health;
 use recado_domain::access::Caller;
 use recado_domain::content::Content;
 use recado_domain::conversation::ConversationMode;
+use recado_domain::health::HealthStatus;
 use recado_domain::ids::ConversationId;
 use recado_domain::reason::Reason;
-use recado_pipeline::health::{HealthStatus, assess_health};
-use recado_pipeline::operate;
+
 use recado_pipeline::ports::Overviews;
 use recado_testkit::alert_story::ToldDepth;
 use recado_testkit::builders::{Fixture, correlation};
@@ -69,7 +70,8 @@ async fn contacts_of_a_failing_model_wait_until_it_answers_and_the_health_tells_
     // The model is back. One is given back to the agent, which then answers what got the error message.
     *setup.world.llm.says.lock().unwrap() = Some("Bom dia!".to_owned());
     let (caller, by) = (Caller::installation(), correlation());
-    let gives = operate::set_conversation_mode(&setup.world, &caller, &one, ConversationMode::Ai, &by);
+    let gives =
+        recado_operators::set_conversation_mode(&setup.world, &caller, &one, ConversationMode::Ai, &by);
     succeed(gives).await;
     let answer = Content::from_text("Bom dia!".to_owned());
     assert_eq!(replies(&setup, &first).await, (one, answer.clone()));

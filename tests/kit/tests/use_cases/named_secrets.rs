@@ -1,14 +1,14 @@
 //! Secrets that entries of the configuration name: whoever applies, whoever looks and whoever watches is told that one is missing.
 
 use crate::world::Setup;
+use recado_alerts::{KnownState, evaluate_alerts};
+use recado_configuration::self_check::check_installation;
+use recado_configuration::{ApplyOptions, AskedParties, apply_configuration};
 use recado_domain::access::Caller;
 use recado_domain::alert::{AlertKind, AlertState};
 use recado_domain::config::{ConfigDocument, CredentialRef};
-use recado_pipeline::alert::{KnownState, evaluate_alerts};
-use recado_pipeline::configure::{ApplyOptions, AskedParties, apply_configuration};
 use recado_pipeline::reconcile::reconcile;
 use recado_pipeline::records::alerts::list_live_alerts;
-use recado_pipeline::self_check::check_installation;
 use recado_testkit::alert_story::ToldDepth;
 use recado_testkit::builders::Fixture;
 use recado_testkit::ports::succeed;

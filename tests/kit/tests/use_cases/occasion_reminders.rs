@@ -5,6 +5,7 @@ use crate::invitation_rules::{pass_until, quiet_setup};
 use crate::invitations::{occasion_id, request, setup, setup_with, try_invite};
 use crate::world::Setup;
 use jiff::{SignedDuration, Timestamp};
+use recado_configuration::{ApplyOptions, ConfigureError};
 use recado_domain::access::Caller;
 use recado_domain::config::ConfigDocument;
 use recado_domain::delivery_rules::DeliveryRules;
@@ -12,9 +13,8 @@ use recado_domain::ids::GuestId;
 use recado_domain::invitations::{
     Batch, BatchOrder, BatchState, GuestStatus, InvitationState, Occasion, make_chunk,
 };
+use recado_invitations::InvitationRequest;
 use recado_pipeline::Verdict;
-use recado_pipeline::configure::{self, ApplyOptions, ConfigureError};
-use recado_pipeline::deliver::{self, InvitationRequest};
 use recado_pipeline::ports::WriteOutcome;
 use recado_pipeline::reconcile::reconcile;
 use recado_pipeline::records::batches::list_batch_chunks;
@@ -43,7 +43,7 @@ async fn try_apply(setup: &Setup, occasion: &Occasion) -> Result<(), ConfigureEr
         ..ConfigDocument::default()
     };
     let options = ApplyOptions::default();
-    Box::pin(configure::apply_configuration(
+    Box::pin(recado_configuration::apply_configuration(
         &setup.world,
         &Caller::installation(),
         document,
@@ -66,7 +66,7 @@ fn a_day_before() -> Value {
 /// All batches, those that are due last first.
 pub(crate) async fn batches(setup: &Setup) -> Vec<Batch> {
     let page = crate::invitations::page();
-    deliver::list_batches(&setup.world, &Caller::installation(), None, &page)
+    recado_batches::list_batches(&setup.world, &Caller::installation(), None, &page)
         .await
         .unwrap()
         .items
@@ -262,7 +262,7 @@ async fn reminders_by_one_template_are_no_repeats_of_each_other() {
     apply(&setup, begins_at, both).await;
     let by_hand = InvitationRequest {
         template: recado_domain::ids::InvitationTemplateName::parse("remind").unwrap(),
-        guest: deliver::NamedGuest::Id(guest_id(0)),
+        guest: recado_invitations::NamedGuest::Id(guest_id(0)),
         ..request(&setup, None)
     };
     let by_hand = try_invite(&setup, by_hand).await.unwrap();

@@ -13,7 +13,7 @@ use recado_domain::wake_up::TurnsJob;
 use recado_domain::{SignedDuration, Timestamp};
 use recado_pipeline::ports::{ConnectionAnswer, Conversations, SendOutcome, WriteOutcome};
 use recado_pipeline::records::configuration::put_configuration;
-use recado_pipeline::{Verdict, handle_turns_message, operate};
+use recado_pipeline::{Verdict, handle_turns_message};
 use recado_testkit::builders::{Fixture, correlation};
 use recado_testkit::ports::succeed;
 use serde_json::{Value, json};
@@ -216,7 +216,8 @@ async fn sixty_messages_to_people_are_all_read_at_the_opening_after_a_give_back(
         conversation(&setup, &setup.fixture).await.opening.scheduled_for,
         None
     );
-    let given = operate::set_conversation_mode(&setup.world, &caller, &id, ConversationMode::Ai, &by);
+    let given =
+        recado_operators::set_conversation_mode(&setup.world, &caller, &id, ConversationMode::Ai, &by);
     given.await.unwrap();
     handle_due(&setup).await;
     // (The words on the phone are the first message.)
@@ -287,11 +288,11 @@ async fn a_schedule_finds_nothing_to_do_in_a_conversation_that_people_have_or_re
         match how {
             "manual" => {
                 let mode = ConversationMode::Manual;
-                let taken = operate::set_conversation_mode(&setup.world, &caller, &id, mode, &by);
+                let taken = recado_operators::set_conversation_mode(&setup.world, &caller, &id, mode, &by);
                 taken.await.unwrap();
             }
             "resolved" => {
-                let resolved = operate::resolve_conversation(&setup.world, &caller, &id, None, &by);
+                let resolved = recado_operators::resolve_conversation(&setup.world, &caller, &id, None, &by);
                 resolved.await.unwrap();
             }
             _ => {
@@ -356,7 +357,7 @@ async fn nobody_is_told_while_people_have_the_conversation_nor_where_the_window_
     setup.message(&setup.fixture, "W1", "oi", false).await;
     let id = conversation(&setup, &setup.fixture).await.id;
     let (caller, mode) = (Caller::installation(), ConversationMode::Manual);
-    succeed(operate::set_conversation_mode(
+    succeed(recado_operators::set_conversation_mode(
         &setup.world,
         &caller,
         &id,

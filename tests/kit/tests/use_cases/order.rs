@@ -10,10 +10,11 @@ use recado_domain::message::Message;
 use recado_domain::millis::add_millis;
 use recado_domain::outbox::OutboxState;
 use recado_domain::wake_up::{OutboundJob, SendJob};
+use recado_features::FEATURES;
 use recado_pipeline::ports::{
     ClaimOutcome, Conversations, OutboxStore, PortResult, SendOutcome, System, WriteOutcome,
 };
-use recado_pipeline::{Components, Verdict, handle_outbound_message, operate};
+use recado_pipeline::{Components, Verdict, handle_outbound_message};
 use recado_testkit::builders::{Fixture, correlation, nonce};
 use recado_testkit::idle::Idle;
 use recado_testkit::ports::succeed;
@@ -32,7 +33,7 @@ async fn a_message_of_the_next_conversation_waits_for_what_a_resolved_one_still_
         timed_out: false,
     });
     let _ = setup.job(&conversation).await;
-    succeed(operate::resolve_conversation(
+    succeed(recado_operators::resolve_conversation(
         &setup.world,
         &Caller::installation(),
         &conversation,
@@ -69,7 +70,7 @@ async fn a_cancelled_reply_is_a_conflict_for_who_read_the_conversation_before() 
     let store = &setup.world.store;
     let reply = setup.replied().await;
     let id = &reply.conversation;
-    succeed(operate::set_conversation_mode(
+    succeed(recado_operators::set_conversation_mode(
         &setup.world,
         &Caller::installation(),
         id,
@@ -167,6 +168,7 @@ async fn of_two_who_find_a_lease_over_the_slower_one_does_not_go_on_with_the_nex
             time: setup.world.system.clone(),
             happens: Arc::new(Mutex::new(Some(Box::new(faster)))),
         },
+        &FEATURES,
         setup.world.settings().clone(),
     );
     let job = SendJob::new(conversation.clone(), SendJob::ALL_OPEN, correlation());

@@ -13,8 +13,8 @@ use recado_domain::message::{Message, MessageStatus, Role};
 use recado_domain::options::SendOptions;
 use recado_domain::provider::Provider;
 use recado_domain::reason::Reason;
+use recado_operators::OperatorAnswer;
 use recado_pipeline::Verdict;
-use recado_pipeline::operate::{self, OperatorAnswer};
 use recado_pipeline::ports::Conversations;
 use recado_testkit::builders::{Fixture, correlation};
 use recado_testkit::ports::succeed;
@@ -164,7 +164,8 @@ async fn only_a_person_or_the_setting_takes_the_thread() {
         key: None,
         correlation: correlation(),
     };
-    let answered = operate::answer_as_operator(&setup.world, &Caller::installation(), &held.id, answer).await;
+    let answered =
+        recado_operators::answer_as_operator(&setup.world, &Caller::installation(), &held.id, answer).await;
     assert!(answered.is_ok());
     setup.send(&held.id).await;
     assert_eq!(setup.world.providers.sent(), 1);

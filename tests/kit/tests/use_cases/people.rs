@@ -8,10 +8,11 @@ use recado_domain::conversation::ConversationMode;
 use recado_domain::ids::{ConversationId, IdempotencyKey, Ordinal};
 use recado_domain::message::TokenUsage;
 use recado_domain::options::SendOptions;
+use recado_features::FEATURES;
 use recado_pipeline::ports::{
     DocumentReader, Embedder, KnowledgeLibrary, Llm, LlmError, LlmReply, LlmRequest, Tools, Transcriber,
 };
-use recado_pipeline::{Components, Verdict, handle_turns_message, operate};
+use recado_pipeline::{Components, Verdict, handle_turns_message};
 use recado_testkit::builders::{Fixture, correlation};
 use recado_testkit::ports::succeed;
 use std::sync::Arc;
@@ -24,9 +25,14 @@ async fn what_the_agent_answered_before_hundreds_of_messages_is_not_answered_aga
     let id = &reply.conversation;
     setup.send(id).await;
     let set_mode = async |mode| {
-        let set =
-            operate::set_conversation_mode(&setup.world, &Caller::installation(), id, mode, &correlation())
-                .await;
+        let set = recado_operators::set_conversation_mode(
+            &setup.world,
+            &Caller::installation(),
+            id,
+            mode,
+            &correlation(),
+        )
+        .await;
         set.unwrap()
     };
     let taken_over = set_mode(ConversationMode::Manual).await;
@@ -47,14 +53,15 @@ async fn an_answer_that_is_sent_in_again_is_one_message_and_its_send_job_is_enqu
     let latest = setup.latest_conversation().await;
     let id = latest.unwrap().id;
     let answer = async || {
-        let answer = operate::OperatorAnswer {
+        let answer = recado_operators::OperatorAnswer {
             content: Content::from_text("Já vou"),
             options: SendOptions::default(),
             seen: None,
             key: IdempotencyKey::parse("answer-1").ok(),
             correlation: correlation(),
         };
-        let made = operate::answer_as_operator(&setup.world, &Caller::installation(), &id, answer).await;
+        let made =
+            recado_operators::answer_as_operator(&setup.world, &Caller::installation(), &id, answer).await;
         made.unwrap().message.ordinal
     };
     let first = answer().await;
@@ -97,7 +104,7 @@ impl Llm for Interrupted {
     async fn generate_reply(&self, request: &LlmRequest) -> Result<LlmReply, LlmError> {
         if self.thinks.fetch_add(1, Ordering::SeqCst) == 0 {
             for mode in [ConversationMode::Manual, ConversationMode::Ai] {
-                succeed(operate::set_conversation_mode(
+                succeed(recado_operators::set_conversation_mode(
                     &self.setup.world,
                     &Caller::installation(),
                     &self.conversation,
@@ -135,6 +142,7 @@ async fn a_draft_that_a_takeover_made_void_holds_up_no_turn_after_it() {
             thinks: Arc::new(AtomicU32::new(0)),
         },
         setup.world.system.clone(),
+        &FEATURES,
         setup.world.settings().clone(),
     );
     let body = serde_json::to_string(&job).unwrap();

@@ -3,12 +3,12 @@
 use crate::batches::{add_guests, request, run, stored, take};
 use crate::invitations::setup_of;
 use crate::world::Setup;
+use recado_batches::BatchRequest;
 use recado_domain::config::Portfolio;
 use recado_domain::ids::{BatchId, ExternalId, InstanceId};
 use recado_domain::instance::{InstanceChange, InstanceState, MessagingLimit, NumberQuality, SeenStanding};
 use recado_domain::provider::Provider;
 use recado_pipeline::Verdict;
-use recado_pipeline::deliver::BatchRequest;
 use recado_pipeline::ports::Instances;
 use recado_pipeline::reconcile::reconcile;
 use recado_pipeline::records::configuration::put_configuration;

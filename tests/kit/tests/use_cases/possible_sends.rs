@@ -6,6 +6,7 @@ use crate::invitation_rules::{opt_out_email, pass_until, quiet_setup};
 use crate::invitations::{invite, leave, message_of, occasion_id, request, setup, try_invite, view};
 use crate::world::Setup;
 use jiff::SignedDuration;
+use recado_dead_letters::redrive_dead_letter;
 use recado_domain::access::Caller;
 use recado_domain::config::EmailSenderKind;
 use recado_domain::delivery_rules::DeliveryRules;
@@ -14,9 +15,8 @@ use recado_domain::invitations::{InvitationChannel, InvitationState, InvitationS
 use recado_domain::message::Message;
 use recado_domain::outbox::{Outbox, OutboxState};
 use recado_domain::reason::Reason;
+use recado_invitations::{AcceptedInvitation, InvitationRequest};
 use recado_pipeline::Verdict;
-use recado_pipeline::deliver::{self, AcceptedInvitation, InvitationRequest};
-use recado_pipeline::operate::dead_letters::redrive_dead_letter;
 use recado_pipeline::ports::{EmailError, SendOutcome};
 use recado_pipeline::records::guests::{find_guest, save_guest};
 use recado_pipeline::table::put_record;
@@ -177,7 +177,7 @@ async fn a_certain_failure_after_an_attempt_of_unknown_outcome_frees_no_place() 
 async fn a_batch_sends_nothing_in_the_place_of_what_may_have_been_sent() {
     let setup = add_guests(setup().await, 1).await;
     let to_guest = InvitationRequest {
-        guest: deliver::NamedGuest::Id(guest_id(0)),
+        guest: recado_invitations::NamedGuest::Id(guest_id(0)),
         ..request(&setup, None)
     };
     for _ in 0..5 {

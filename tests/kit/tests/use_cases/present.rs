@@ -4,7 +4,7 @@ use crate::world::Setup;
 use recado_domain::access::Caller;
 use recado_domain::content::Content;
 use recado_domain::conversation::ConversationMode;
-use recado_pipeline::operate;
+
 use recado_pipeline::ports::OutboxStore;
 use recado_testkit::builders::{Fixture, correlation};
 use recado_testkit::ports::succeed;
@@ -183,7 +183,8 @@ async fn hours_between_messages_are_told_on_the_contacts_side_and_nobody_else_wr
     // A person writes on the phone, hours after the reply.
     setup.message(&setup.fixture, "P1", "Aqui é a Bia", true).await;
     let (caller, because) = (Caller::installation(), correlation());
-    let back = operate::set_conversation_mode(&setup.world, &caller, &id, ConversationMode::Ai, &because);
+    let back =
+        recado_operators::set_conversation_mode(&setup.world, &caller, &id, ConversationMode::Ai, &because);
     back.await.unwrap();
     go_to(&setup, "2031-03-03T14:40:00Z");
     *setup.world.llm.says.lock().unwrap() = Some("[Mon 3 Mar 2031, 11:40]\nPois não!".to_owned());

@@ -11,8 +11,8 @@ use recado_domain::message::{Message, Role};
 use recado_domain::millis::add_millis;
 use recado_domain::options::SendOptions;
 use recado_domain::provider::Provider;
+use recado_operators::OperatorAnswer;
 use recado_pipeline::Verdict;
-use recado_pipeline::operate::{self, OperatorAnswer};
 use recado_pipeline::ports::{Conversations, OutboxStore, SendOutcome};
 use recado_testkit::builders::{Fixture, correlation};
 use recado_testkit::ports::succeed;
@@ -147,7 +147,7 @@ async fn a_reaction_of_the_business_is_shown_whether_it_was_ordered_or_made_on_t
         key: None,
         correlation: correlation(),
     };
-    let sent = operate::answer_as_operator(
+    let sent = recado_operators::answer_as_operator(
         &setup.world,
         &Caller::installation(),
         &thanks.conversation,

@@ -3,6 +3,7 @@
 use crate::world::Setup;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
+use recado_actions::appointments::{AppointmentPlace, list_appointments};
 use recado_domain::access::{Caller, Scope};
 use recado_domain::calendar::TimeSpan;
 use recado_domain::config::ConfigDocument;
@@ -16,8 +17,6 @@ use recado_domain::provider::Provider;
 use recado_domain::reason::Reason;
 use recado_domain::scheduled::ScheduledState;
 use recado_pipeline::Verdict;
-use recado_pipeline::appointments::{AppointmentPlace, list_appointments};
-use recado_pipeline::occasions::TenantChoiceError;
 use recado_pipeline::ports::{
     Conversations, EventLook, ModelCall, OutboxStore, SendEvidence, SendOutcome, WriteOutcome,
 };
@@ -25,6 +24,7 @@ use recado_pipeline::reconcile::reconcile;
 use recado_pipeline::records::configuration::put_configuration;
 use recado_pipeline::records::effects::list_held_cells;
 use recado_pipeline::records::scheduled_messages::find_scheduled_by_id;
+use recado_pipeline::steps::invited_tenant::TenantChoiceError;
 use recado_testkit::builders::Fixture;
 use recado_testkit::ports::succeed;
 use recado_testkit::stored_effect::{read_journal, replace_journal};

@@ -12,7 +12,7 @@ use recado_domain::content::Content;
 use recado_domain::delivery_rules::DeliveryRules;
 use recado_domain::invitations::{Invitation, InvitationState, InvitationStatus, SendTime};
 use recado_domain::scheduled::ScheduledId;
-use recado_pipeline::deliver::{AcceptedInvitation, InvitationRequest};
+use recado_invitations::{AcceptedInvitation, InvitationRequest};
 use recado_pipeline::reconcile::reconcile;
 
 /// A request with another text than that of [`request`].

@@ -14,6 +14,7 @@ use recado_domain::outbox::{Outbox, OutboxState};
 use recado_domain::provider::Provider;
 use recado_domain::reason::Reason;
 use recado_embedded::{BackupProgress, Clock, Embedded, back_up_folder, restore_backup};
+use recado_features::FEATURES;
 use recado_pipeline::Components;
 use recado_pipeline::ports::{Conversations, SendEvidence, WriteOutcome};
 use recado_pipeline::records::batches::find_batch;
@@ -58,7 +59,15 @@ async fn sent_and_restored() -> (Setup, Batch, Folders) {
     let restored = Embedded::open_folder(&other, clock).unwrap();
     let (providers, settings) = (setup.world.providers.clone(), setup.world.settings().clone());
     let (model, time) = (setup.world.llm.clone(), setup.world.system.clone());
-    setup.world = Components::new(restored.clone(), restored, providers, model, time, settings);
+    setup.world = Components::new(
+        restored.clone(),
+        restored,
+        providers,
+        model,
+        time,
+        &FEATURES,
+        settings,
+    );
     let counts = succeed(setup.world.store.resume_from_backup()).await.unwrap();
     assert_eq!((counts.batches, counts.messages), (1, 1));
     (setup, batch, folders)

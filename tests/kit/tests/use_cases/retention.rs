@@ -16,7 +16,7 @@ use recado_pipeline::ports::{Conversations, OutboxStore, SendOutcome, WriteOutco
 use recado_pipeline::reconcile::reconcile;
 use recado_pipeline::records::aliases::find_alias;
 use recado_pipeline::records::configuration::put_configuration;
-use recado_pipeline::{Verdict, ingest, operate};
+use recado_pipeline::{Verdict, ingest};
 use recado_testkit::builders::{Fixture, correlation, identity_key};
 use recado_testkit::ports::succeed;
 use recado_testkit::stored_effect::{read_journal, store_booking};
@@ -189,7 +189,7 @@ async fn a_message_that_waits_for_an_answer_stays_and_what_was_answered_goes() {
         sweep(&setup).await;
         assert_eq!(stored(&setup, &conversation).await, [3]);
     }
-    operate::resolve_conversation(
+    recado_operators::resolve_conversation(
         &setup.world,
         &Caller::installation(),
         &conversation,
@@ -218,7 +218,7 @@ async fn a_message_that_can_be_redriven_stays_until_its_dead_letter_is_settled()
     setup.pass(400 * DAY);
     assert_eq!(sweep(&setup).await, 0);
     let dead = conversation.message_id(Ordinal(1));
-    operate::dead_letters::delete_dead_letter(&setup.world, &Caller::installation(), dead.as_str())
+    recado_dead_letters::delete_dead_letter(&setup.world, &Caller::installation(), dead.as_str())
         .await
         .unwrap();
     setup.pass(2 * DAY);
@@ -250,7 +250,7 @@ async fn a_number_that_was_learnt_goes_with_the_conversation() {
     let identity = identity_key().derive_thread_id(setup.fixture.instance(), "123456@lid");
     assert!(succeed(find_alias(store, &identity)).await.is_some());
     let conversation = setup.turns(&setup.fixture).await;
-    operate::resolve_conversation(
+    recado_operators::resolve_conversation(
         &setup.world,
         &Caller::installation(),
         &conversation,

@@ -2,6 +2,7 @@
 
 use crate::setup;
 use crate::world::Setup;
+use recado_alerts::trends::{TrendRequest, read_trends};
 use recado_domain::access::Caller;
 use recado_domain::config::ConfigDocument;
 use recado_domain::ids::TenantId;
@@ -12,7 +13,6 @@ use recado_pipeline::ports::{ConnectionAnswer, SendOutcome};
 use recado_pipeline::reconcile::reconcile;
 use recado_pipeline::records::configuration::put_configuration;
 use recado_pipeline::records::samples::list_samples;
-use recado_pipeline::trends::{TrendRequest, read_trends};
 use recado_testkit::builders::{BASE, Fixture, change_instance, seen};
 use recado_testkit::ports::succeed;
 

@@ -6,16 +6,16 @@ use crate::invitations::{invite, message_of, occasion_id, request, setup, try_in
 use crate::world::Setup;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
+use recado_batches::BatchRequest;
 use recado_domain::access::Caller;
 use recado_domain::ids::GuestId;
 use recado_domain::invitations::{
     BatchOrder, BatchState, InvitationState, InvitationStatus, SendTime, parse_guest_list,
 };
+use recado_invitations::{InvitationError, InvitationRequest, NamedGuest};
 use recado_pipeline::Verdict;
-use recado_pipeline::deliver::{
-    self, BatchRequest, DeliverError, InvitationError, InvitationRequest, NamedGuest,
-};
-use recado_pipeline::occasions;
+use recado_sends::DeliverError;
+
 use recado_pipeline::reconcile::reconcile;
 use recado_pipeline::records::invitations::find_invitation;
 use recado_pipeline::records::occasions::find_occasion;
@@ -34,9 +34,9 @@ fn for_later(setup: &Setup, key: Option<&str>, at: Timestamp) -> InvitationReque
     }
 }
 
-async fn add(setup: &Setup, list: &str) -> occasions::AddedGuests {
+async fn add(setup: &Setup, list: &str) -> recado_occasions::AddedGuests {
     let (caller, rows) = (Caller::installation(), parse_guest_list(list).unwrap());
-    occasions::add_guests(&setup.world, &caller, None, &occasion_id(), rows)
+    recado_occasions::add_guests(&setup.world, &caller, None, &occasion_id(), rows)
         .await
         .unwrap()
 }
@@ -94,7 +94,7 @@ async fn an_invitation_for_later_can_be_cancelled_and_sent_anew() {
     let due = in_hours(&setup, 5);
     let accepted = try_invite(&setup, for_later(&setup, None, due)).await.unwrap();
     let scheduled = recado_domain::scheduled::ScheduledId::parse(message_of(&accepted).as_str()).unwrap();
-    deliver::cancel_scheduled(&setup.world, &Caller::installation(), &scheduled)
+    recado_sends::cancel_scheduled(&setup.world, &Caller::installation(), &scheduled)
         .await
         .unwrap();
     let shown = view(&setup, accepted.invitation.id.as_str()).await.unwrap();

@@ -10,8 +10,8 @@ use recado_domain::millis::add_millis;
 use recado_domain::options::SendOptions;
 use recado_domain::provider::Provider;
 use recado_domain::signature::{Signature, SignaturePosition};
+use recado_operators::OperatorAnswer;
 use recado_pipeline::Verdict;
-use recado_pipeline::operate::{self, OperatorAnswer};
 use recado_pipeline::ports::{Conversations, SendOutcome};
 use recado_testkit::builders::{Fixture, correlation};
 use recado_testkit::ports::succeed;
@@ -121,7 +121,7 @@ async fn what_a_contact_quotes_is_read_without_the_signature() {
     assert_eq!(quoted, "Pode ser às 9h?");
 }
 
-async fn answers(setup: &Setup, text: &str) -> Result<Message, operate::OperateError> {
+async fn answers(setup: &Setup, text: &str) -> Result<Message, recado_operators::OperateError> {
     let conversation = all(setup).await[0].conversation.clone();
     let answer = OperatorAnswer {
         content: Content::from_text(text),
@@ -131,7 +131,7 @@ async fn answers(setup: &Setup, text: &str) -> Result<Message, operate::OperateE
         correlation: correlation(),
     };
     let caller = Caller::installation();
-    let answered = operate::answer_as_operator(&setup.world, &caller, &conversation, answer);
+    let answered = recado_operators::answer_as_operator(&setup.world, &caller, &conversation, answer);
     answered.await.map(|view| view.message)
 }
 
@@ -176,7 +176,7 @@ async fn a_reply_is_held_back_by_its_record_and_a_takeover_meanwhile_cancels_it(
         assert_eq!(setup.world.providers.sent(), 0);
         setup.pass(8);
         if taken_over {
-            succeed(operate::set_conversation_mode(
+            succeed(recado_operators::set_conversation_mode(
                 &setup.world,
                 &Caller::installation(),
                 &reply.conversation,

@@ -4,7 +4,7 @@ use crate::world::Setup;
 use recado_domain::access::Caller;
 use recado_domain::ids::AgentId;
 use recado_domain::knowledge::{NOTHING_FOUND, TurnKnowledge};
-use recado_pipeline::knowledge::{NewDocument, add_source, search_knowledge};
+use recado_knowledge::{NewDocument, add_source, search_knowledge};
 use recado_pipeline::settings::RewriteWay;
 use recado_testkit::builders::Fixture;
 

@@ -7,7 +7,7 @@ use recado_domain::conversation::{Conversation, ConversationMode};
 use recado_domain::event::EventKind;
 use recado_pipeline::ports::Conversations;
 use recado_pipeline::records::configuration::put_configuration;
-use recado_pipeline::{Verdict, handle_turns_message, operate};
+use recado_pipeline::{Verdict, handle_turns_message};
 use recado_testkit::builders::{Fixture, correlation};
 use recado_testkit::ports::succeed;
 use serde_json::json;
@@ -52,7 +52,7 @@ async fn an_instance_that_does_not_start_with_the_agent_leaves_its_conversations
     play(&setup).await;
     let known = conversation(&setup).await;
     assert_eq!((known.mode, calls(&setup)), (ConversationMode::Manual, 0));
-    succeed(operate::set_conversation_mode(
+    succeed(recado_operators::set_conversation_mode(
         &setup.world,
         &Caller::installation(),
         &known.id,
@@ -161,7 +161,7 @@ async fn at_the_opening_what_a_person_has_and_what_was_resolved_is_left_alone() 
         let opens = known.opening.scheduled_for.unwrap();
         let (world, caller) = (&setup.world, Caller::installation());
         if resolved {
-            succeed(operate::resolve_conversation(
+            succeed(recado_operators::resolve_conversation(
                 world,
                 &caller,
                 &known.id,
@@ -171,7 +171,7 @@ async fn at_the_opening_what_a_person_has_and_what_was_resolved_is_left_alone() 
             .await;
         } else {
             let mode = ConversationMode::Manual;
-            succeed(operate::set_conversation_mode(
+            succeed(recado_operators::set_conversation_mode(
                 world,
                 &caller,
                 &known.id,

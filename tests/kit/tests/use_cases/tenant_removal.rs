@@ -2,6 +2,8 @@
 //! was cut off before. What another tenant has stays as it is, row for row.
 
 use crate::erasure::{CANARIES, NUMBER, OTHERS, Site, cut_off};
+use recado_configuration::ApplyOptions;
+use recado_configuration::tenant_removal::{RemovalError, RemovalOptions, RemovalReport, remove_tenant};
 use recado_domain::access::{Caller, Scope, Token, TokenRole};
 use recado_domain::alert::{Alert, AlertSubject, Notification};
 use recado_domain::contact::ContactAddress;
@@ -11,8 +13,7 @@ use recado_domain::ids::{ConversationId, TenantId, TokenName};
 use recado_domain::millis::add_millis;
 use recado_domain::notice::{NewNotice, Notice, NoticeKind};
 use recado_domain::sample::MinuteSample;
-use recado_pipeline::configure::{self, ApplyOptions};
-use recado_pipeline::knowledge::{NewDocument, add_source};
+use recado_knowledge::{NewDocument, add_source};
 use recado_pipeline::ports::{Conversations, Inbox, Queues, WriteOutcome};
 use recado_pipeline::records::alerts::commit_alerts;
 use recado_pipeline::records::configuration::{load_configuration, put_configuration};
@@ -22,7 +23,6 @@ use recado_pipeline::records::samples::put_samples;
 use recado_pipeline::records::tokens::put_token;
 use recado_pipeline::records::turn_places::find_turn_places;
 use recado_pipeline::table::write_record;
-use recado_pipeline::tenant_removal::{RemovalError, RemovalOptions, RemovalReport, remove_tenant};
 use recado_pipeline::{Verdict, process};
 use recado_testkit::builders::{Fixture, far_ahead, fresh, identity_key, nonce};
 use recado_testkit::ports::succeed;
@@ -468,7 +468,8 @@ async fn nothing_of_a_tenant_that_is_being_removed_can_be_configured() {
     let installation = Caller::installation();
     let document = two.site.setup.fixture.document();
     let applied =
-        configure::apply_configuration(world, &installation, document, ApplyOptions::default()).await;
+        recado_configuration::apply_configuration(world, &installation, document, ApplyOptions::default())
+            .await;
     assert!(applied.unwrap_err().to_string().contains("is being removed"));
     // A document that names everything but this tenant removes nothing of it.
     let options = ApplyOptions {
@@ -477,7 +478,7 @@ async fn nothing_of_a_tenant_that_is_being_removed_can_be_configured() {
         ..ApplyOptions::default()
     };
     let others = two.theirs.document();
-    let pruned = configure::apply_configuration(world, &installation, others, options).await;
+    let pruned = recado_configuration::apply_configuration(world, &installation, others, options).await;
     assert!(
         pruned
             .unwrap()

@@ -4,7 +4,7 @@ use crate::world::Setup;
 use recado_domain::access::Caller;
 use recado_domain::content::{Content, SystemNote};
 use recado_domain::provider::Provider;
-use recado_pipeline::operate;
+
 use recado_pipeline::ports::{Conversations, OutboxStore};
 use recado_testkit::builders::{Fixture, correlation};
 use recado_testkit::ports::succeed;
@@ -181,7 +181,7 @@ async fn an_opt_out_is_kept_in_the_conversation_and_in_the_next() {
     let first = latest().await;
     assert_eq!(first.contact.marketing_stopped_at, Some(setup.now()));
     assert!(!first.owes_answer(), "a note wants no answer");
-    succeed(operate::resolve_conversation(
+    succeed(recado_operators::resolve_conversation(
         &setup.world,
         &Caller::installation(),
         &first.id,

@@ -11,7 +11,7 @@ use recado_domain::message::{Message, Role};
 use recado_domain::outbox::OutboxState;
 use recado_domain::reason::Reason;
 use recado_pipeline::Verdict;
-use recado_pipeline::operate::dead_letters;
+
 use recado_pipeline::ports::{Conversations, OutboxStore, SendOutcome, System};
 use recado_pipeline::records::aliases::save_alias;
 use recado_pipeline::records::dead_letters::find_dead_letter;
@@ -212,7 +212,7 @@ async fn an_echo_that_comes_after_giving_up_is_ours_and_a_redrive_sends_nothing_
     assert_eq!(messages_typed(&setup, &reply).await, 0);
     setup.pass(1);
     assert!(setup.now() > dead);
-    succeed(dead_letters::redrive_dead_letter(
+    succeed(recado_dead_letters::redrive_dead_letter(
         &setup.world,
         &Caller::installation(),
         reply.message_id().as_str(),
@@ -265,7 +265,7 @@ async fn a_late_second_failure_makes_no_dead_letter_of_what_was_purged() {
     let first = failed(&setup, &reply, "P0").await;
     assert_eq!(setup.receive(&first, 1).await, Verdict::Done);
     assert!(dead_letter().await.is_some());
-    succeed(dead_letters::delete_dead_letter(
+    succeed(recado_dead_letters::delete_dead_letter(
         &setup.world,
         &Caller::installation(),
         id.as_str(),
@@ -296,7 +296,7 @@ async fn a_second_report_of_a_failure_does_not_give_up_what_was_redriven_and_wai
     assert_eq!(setup.receive(&first, 1).await, Verdict::Done);
     let id = reply.message_id();
     assert!(
-        succeed(dead_letters::redrive_dead_letter(
+        succeed(recado_dead_letters::redrive_dead_letter(
             &setup.world,
             &Caller::installation(),
             id.as_str()

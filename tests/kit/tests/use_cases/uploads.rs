@@ -1,16 +1,17 @@
 //! Files that a client puts here and sends.
 
 use crate::world::{FileAnswer, Setup};
+use recado_contacts::{ContactQuery, erase_contact, export_contact};
 use recado_domain::access::Caller;
 use recado_domain::content::{Content, Media, MediaKind};
 use recado_domain::ids::MessageId;
 use recado_domain::message::file_key;
 use recado_domain::options::SendOptions;
-use recado_pipeline::contacts::{ContactQuery, erase_contact, export_contact};
-use recado_pipeline::deliver::{self, AcceptedMessage, DeliverError};
-use recado_pipeline::message_file::{self, FileSource};
+use recado_files::message_file;
+use recado_files::message_file::FileSource;
 use recado_pipeline::ports::{Conversations, FileBytes, Files, Queues};
 use recado_pipeline::{NotSendable, upload};
+use recado_sends::{AcceptedMessage, DeliverError};
 use recado_testkit::builders::{Fixture, correlation};
 use recado_testkit::ports::succeed;
 
@@ -23,7 +24,7 @@ fn picture(source: String) -> Content {
 }
 
 async fn deliver(setup: &Setup, content: Content) -> Result<AcceptedMessage, DeliverError> {
-    let send = deliver::DeliverRequest {
+    let send = recado_sends::DeliverRequest {
         to: "5511900000077".to_owned(),
         content,
         options: SendOptions::default(),
@@ -32,7 +33,7 @@ async fn deliver(setup: &Setup, content: Content) -> Result<AcceptedMessage, Del
         send_at: None,
         correlation: correlation(),
     };
-    deliver::accept_message(
+    recado_sends::accept_message(
         &setup.world,
         &Caller::installation(),
         setup.fixture.instance(),

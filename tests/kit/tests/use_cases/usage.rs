@@ -10,12 +10,12 @@ use recado_domain::delivery::{DeliveryKey, DeliveryStatus, Pricing, StatusDetail
 use recado_domain::inbound::WebhookItem;
 use recado_domain::retention::RetentionPeriod;
 use recado_domain::usage::UsageSum;
-use recado_pipeline::knowledge::{NewDocument, add_source};
+use recado_knowledge::{NewDocument, add_source};
 use recado_pipeline::ports::{Conversations, ModelCall, Overviews, WriteOutcome};
-use recado_pipeline::usage::{UsageGroup, UsageRequest, read_usage};
 use recado_pipeline::{Verdict, handle_turns_message, ingest};
 use recado_testkit::builders::{Fixture, correlation};
 use recado_testkit::ports::succeed;
+use recado_usage::{UsageGroup, UsageRequest, read_usage};
 use serde_json::json;
 use std::sync::atomic::Ordering;
 

@@ -16,7 +16,7 @@ use recado_pipeline::ports::{
     ConnectionAnswer, ConversationFilter, Conversations, Instances, OutboxStore, PageRequest, SendOutcome,
 };
 use recado_pipeline::settings::VisibilityTimeouts;
-use recado_pipeline::{Verdict, handle_outbound_message, operate};
+use recado_pipeline::{Verdict, handle_outbound_message};
 use recado_testkit::builders::{Fixture, correlation};
 use recado_testkit::idle::Idle;
 use recado_testkit::ports::succeed;
@@ -61,19 +61,20 @@ async fn state(setup: &Setup, id: &MessageId) -> &'static str {
 }
 
 async fn answers(world: &World, conversation: &ConversationId, text: &str) -> MessageId {
-    let answer = operate::OperatorAnswer {
+    let answer = recado_operators::OperatorAnswer {
         content: Content::from_text(text),
         options: SendOptions::default(),
         seen: None,
         key: None,
         correlation: correlation(),
     };
-    let made = operate::answer_as_operator(world, &Caller::installation(), conversation, answer).await;
+    let made =
+        recado_operators::answer_as_operator(world, &Caller::installation(), conversation, answer).await;
     made.unwrap().message.message_id()
 }
 
 async fn set_mode(setup: &Setup, conversation: &ConversationId, mode: ConversationMode) -> Conversation {
-    let changed = operate::set_conversation_mode(
+    let changed = recado_operators::set_conversation_mode(
         &setup.world,
         &Caller::installation(),
         conversation,
@@ -140,7 +141,7 @@ async fn a_takeover_that_comes_again_after_a_crash_cancels_at_once_too() {
 async fn who_waits(setup: &Setup) -> Vec<ConversationId> {
     let page = PageRequest::first(10);
     let (all, caller) = (ConversationFilter::default(), Caller::installation());
-    let listed = operate::list_waiting_conversations(&setup.world, &caller, all, &page).await;
+    let listed = recado_operators::list_waiting_conversations(&setup.world, &caller, all, &page).await;
     listed.unwrap().items.into_iter().map(|one| one.id).collect()
 }
 
@@ -176,7 +177,7 @@ async fn after_a_give_back_the_next_reply_leaves_at_once() {
 async fn after_a_resolve_the_next_conversations_reply_leaves_at_once() {
     for seconds in WAITS {
         let (setup, reply) = waiting(busy(seconds)).await;
-        succeed(operate::resolve_conversation(
+        succeed(recado_operators::resolve_conversation(
             &setup.world,
             &Caller::installation(),
             &reply.conversation,
@@ -192,7 +193,7 @@ async fn after_a_resolve_the_next_conversations_reply_leaves_at_once() {
     }
     // By the resolve alone, too.
     let (setup, reply) = waiting(busy(120)).await;
-    succeed(operate::resolve_conversation(
+    succeed(recado_operators::resolve_conversation(
         &setup.world,
         &Caller::installation(),
         &reply.conversation,

@@ -3,7 +3,7 @@
 use crate::world::{Setup, Time};
 use recado_domain::access::Caller;
 use recado_domain::ids::AgentId;
-use recado_pipeline::knowledge::{PageOutcome, SourceOutcome, add_pages, search_knowledge};
+use recado_knowledge::{PageOutcome, SourceOutcome, add_pages, search_knowledge};
 use recado_pipeline::ports::{FetchedDocument, PageFailure};
 use recado_testkit::builders::Fixture;
 use std::collections::BTreeMap;

@@ -2,12 +2,12 @@
 
 use crate::media::{PNG, picture, setup};
 use crate::world::{FileAnswer, Setup};
+use recado_contacts::{ContactQuery, erase_contact};
 use recado_domain::access::Caller;
 use recado_domain::content::Content;
 use recado_domain::event::{EventKind, derive_event_id, webhook_file_key};
 use recado_domain::ids::EventId;
 use recado_domain::inbound::{WebhookEvent, WebhookItem};
-use recado_pipeline::contacts::{ContactQuery, erase_contact};
 use recado_pipeline::ingest::ingest;
 use recado_pipeline::ports::{Files, Queues};
 use recado_pipeline::records::configuration::put_configuration;

@@ -4,6 +4,7 @@ use crate::interruptions::{Asks, interrupt};
 use crate::world::Setup;
 use async_trait::async_trait;
 use futures::executor::block_on;
+use recado_configuration::{ApplyOptions, apply_configuration};
 use recado_domain::access::Caller;
 use recado_domain::config::{Instance, WebhookEndpoint};
 use recado_domain::ids::{InstanceId, TenantId};
@@ -12,8 +13,12 @@ use recado_domain::millis::add_millis;
 use recado_domain::published_event::{EventCursor, PublishedEvent};
 use recado_domain::webhook_endpoint::{EndpointState, FailedEvent, LeftEvent, PostError};
 use recado_domain::{SignedDuration, Timestamp};
+use recado_endpoints::{
+    FailedChoice, handle_endpoint_job, list_due_jobs, list_jobs_of_news, list_posted_endpoints,
+    post_due_events, redrive_failed_events, remove_unknown_states, replay_events, rotate_signing_secret,
+    test_endpoint,
+};
 use recado_pipeline::Verdict;
-use recado_pipeline::configure::{ApplyOptions, apply_configuration};
 use recado_pipeline::ports::{
     EndpointPost, EndpointPosts, LogPlace, PageRequest, PostAnswer, PublishedEvents, WriteOutcome,
 };
@@ -23,11 +28,6 @@ use recado_pipeline::records::endpoints::{
     save_endpoint_state,
 };
 use recado_pipeline::table::Versioned;
-use recado_pipeline::webhooks::{
-    FailedChoice, handle_endpoint_job, list_due_jobs, list_jobs_of_news, list_posted_endpoints,
-    post_due_events, redrive_failed_events, remove_unknown_states, replay_events, rotate_signing_secret,
-    test_endpoint,
-};
 use recado_testkit::builders::{Fixture, change_instance, nonce, seen};
 use recado_testkit::ports::succeed;
 use serde_json::json;

@@ -10,9 +10,9 @@ use recado_domain::message::Message;
 use recado_domain::outbox::OutboxState;
 use recado_domain::provider::Provider;
 use recado_domain::reason::Reason;
+use recado_pipeline::Verdict;
 use recado_pipeline::ports::{Conversations, OutboxStore, SendOutcome, TemplateAnswer};
 use recado_pipeline::records::dead_letters::find_dead_letter;
-use recado_pipeline::{Verdict, operate};
 use recado_testkit::builders::{Fixture, correlation};
 use recado_testkit::ports::succeed;
 use std::time::Duration;
@@ -127,7 +127,7 @@ async fn the_window_is_the_contacts_and_outlives_a_resolved_conversation() {
     let first = succeed(setup.world.store.find_latest_conversation(&thread))
         .await
         .unwrap();
-    succeed(operate::resolve_conversation(
+    succeed(recado_operators::resolve_conversation(
         &setup.world,
         &Caller::installation(),
         &first.id,
@@ -244,7 +244,7 @@ async fn evolution_has_no_window() {
 async fn what_was_taken_over_is_cancelled_and_not_given_up() {
     let setup = on_meta(None).await;
     let reply = setup.replied().await;
-    succeed(operate::set_conversation_mode(
+    succeed(recado_operators::set_conversation_mode(
         &setup.world,
         &Caller::installation(),
         &reply.conversation,
@@ -268,7 +268,7 @@ async fn a_redrive_is_judged_again() {
     setup.pass(2 * DAY);
     setup.send(&reply.conversation).await;
     let dead_letter = reply.message_id().to_string();
-    succeed(operate::dead_letters::redrive_dead_letter(
+    succeed(recado_dead_letters::redrive_dead_letter(
         &setup.world,
         &Caller::installation(),
         &dead_letter,
@@ -280,7 +280,7 @@ async fn a_redrive_is_judged_again() {
         "nobody wrote since"
     );
     setup.message(&contact, "W2", "alô?", false).await;
-    succeed(operate::dead_letters::redrive_dead_letter(
+    succeed(recado_dead_letters::redrive_dead_letter(
         &setup.world,
         &Caller::installation(),
         &dead_letter,
@@ -329,7 +329,7 @@ async fn what_a_client_sends_meanwhile_is_no_second_template_until_a_day_is_over
     let reply = setup.replied_to(&contact).await;
     setup.pass(DAY);
     setup.send(&reply.conversation).await;
-    succeed(operate::resolve_conversation(
+    succeed(recado_operators::resolve_conversation(
         &setup.world,
         &Caller::installation(),
         &reply.conversation,
@@ -378,7 +378,7 @@ async fn a_template_that_was_stopped_before_it_left_makes_room_for_the_next() {
         setup.job(&reply.conversation).await,
         Verdict::Retry { .. }
     ));
-    succeed(operate::set_conversation_mode(
+    succeed(recado_operators::set_conversation_mode(
         &setup.world,
         &Caller::installation(),
         &reply.conversation,
@@ -406,7 +406,7 @@ async fn what_was_given_up_for_the_template_leaves_as_it_is_once_the_contact_wro
     setup.pass(DAY);
     setup.send(&waiting[0].conversation).await;
     setup.message(&setup.fixture, "W4", "oi de novo", false).await;
-    succeed(operate::dead_letters::redrive_dead_letter(
+    succeed(recado_dead_letters::redrive_dead_letter(
         &setup.world,
         &Caller::installation(),
         waiting[1].message_id().as_str(),
@@ -448,7 +448,7 @@ async fn a_redriven_message_takes_the_template_over_from_one_that_stands_behind_
             .count()
     };
     assert_eq!(templates(&setup), 1);
-    succeed(operate::dead_letters::redrive_dead_letter(
+    succeed(recado_dead_letters::redrive_dead_letter(
         &setup.world,
         &Caller::installation(),
         waiting[0].message_id().as_str(),

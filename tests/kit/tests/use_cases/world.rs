@@ -33,8 +33,8 @@ use recado_domain::tools::{McpListing, Tool};
 use recado_domain::wake_up::{OutboundJob, SendJob, TurnJob, TurnsJob};
 use recado_domain::{SignedDuration, Timestamp};
 use recado_embedded::{Clock, Embedded};
-use recado_knowledge::hash_ngrams;
-use recado_pipeline::deliver::{self, AcceptedMessage, DeliverRequest};
+use recado_features::FEATURES;
+use recado_knowledge_search::hash_ngrams;
 use recado_pipeline::ports::{
     ChatFile, CommitOutcome, ConnectionAnswer, Conversations, CredentialState, DocumentReader,
     DocumentToRead, EffectTool, Embedder, EmbeddingError, Embeddings, EventChange, EventLook,
@@ -47,6 +47,7 @@ use recado_pipeline::ports::{
 };
 use recado_pipeline::records::configuration::put_configuration;
 use recado_pipeline::{Components, Settings, Verdict, handle_turns_message, process};
+use recado_sends::{AcceptedMessage, DeliverRequest};
 use recado_testkit::builders::{BASE, Fixture, correlation, identity_key};
 use recado_testkit::ports::succeed;
 use recado_testkit::text_library::TextLibrary;
@@ -947,6 +948,7 @@ pub(crate) fn beside(world: &World) -> World {
         world.providers.clone(),
         Model::default(),
         world.system.clone(),
+        &FEATURES,
         world.settings().clone(),
     );
     beside.deps_mut().exclusive_turns = world.exclusive_turns.clone();
@@ -976,7 +978,7 @@ impl Setup {
             send_at: None,
             correlation: correlation(),
         };
-        let accepted = deliver::accept_message(
+        let accepted = recado_sends::accept_message(
             &self.world,
             &Caller::installation(),
             self.fixture.instance(),
@@ -1035,6 +1037,7 @@ impl Setup {
             providers,
             Model::default(),
             time,
+            &FEATURES,
             Settings {
                 debounce: Debounce::Fixed(SignedDuration::from_secs(4)),
                 ..Settings::default()

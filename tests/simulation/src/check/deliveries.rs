@@ -9,8 +9,8 @@ use recado_domain::access::Caller;
 use recado_domain::ids::{InvitationId, MessageId, TenantId};
 use recado_domain::invitations::InvitationStatus;
 use recado_domain::opt_out::RecipientAddress;
-use recado_pipeline::deliver::{self, InvitationView};
-use recado_pipeline::opt_outs;
+use recado_invitations::InvitationView;
+
 use recado_pipeline::ports::{PageRequest, Store};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
@@ -92,7 +92,7 @@ where
 {
     let tenant = tenant_of(sim, one.order.guest);
     let caller = Caller::installation();
-    let found = block_on(deliver::find_invitation(
+    let found = block_on(recado_invitations::find_invitation(
         &sim.calm_deps(),
         &caller,
         Some(tenant),
@@ -155,7 +155,12 @@ where
 {
     let tenant = &sim.bounds[0].instance.tenant;
     let (deps, caller) = (sim.calm_deps(), Caller::installation());
-    let found = block_on(deliver::find_batch(&deps, &caller, Some(tenant), &batch.id));
+    let found = block_on(recado_batches::find_batch(
+        &deps,
+        &caller,
+        Some(tenant),
+        &batch.id,
+    ));
     let Ok(progress) = found else {
         sim.common.broken(format!("{} cannot be read", batch.id));
         return;
@@ -204,7 +209,7 @@ where
         let (deps, caller) = (sim.calm_deps(), Caller::installation());
         let mut page = PageRequest::first(3);
         let is_told = loop {
-            let listed = block_on(opt_outs::list_opt_outs(&deps, &caller, tenant, &page));
+            let listed = block_on(recado_opt_outs::list_opt_outs(&deps, &caller, tenant, &page));
             let listed = listed.expect("opt-outs are read").expect("the tenant is known");
             let mut items = listed.items.iter();
             if items.any(|one| one.is_stopped && keys.contains(&one.recipient)) {

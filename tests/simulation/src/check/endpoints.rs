@@ -9,7 +9,7 @@ use recado_domain::published_event::{EventCursor, PublishedEvent};
 use recado_domain::webhook_endpoint::FailedEvent;
 use recado_pipeline::ports::{LogPlace, PageRequest, Store};
 use recado_pipeline::records::endpoints::list_endpoint_states;
-use recado_pipeline::webhooks;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
 
@@ -286,7 +286,7 @@ where
     let page = PageRequest::first(PAGE);
     let (deps, caller) = (sim.calm_deps(), Caller::installation());
     let of = (Some(&stand_in.tenant), stand_in.name.as_str());
-    let listed = block_on(webhooks::list_failed_events(&deps, &caller, of, &page));
+    let listed = block_on(recado_endpoints::list_failed_events(&deps, &caller, of, &page));
     match listed {
         Ok(page) => page.items,
         Err(error) => {

@@ -5,7 +5,7 @@ use crate::queue::WorkQueues;
 use crate::simulator::{GivenDocument, LINGERS_MS, RemovedAgent, Simulator};
 use futures::executor::block_on;
 use recado_domain::access::Caller;
-use recado_pipeline::knowledge::list_sources;
+use recado_knowledge::list_sources;
 use recado_pipeline::ports::Store;
 use std::fmt::Debug;
 

@@ -12,7 +12,7 @@ use recado_domain::dead_letter::DeadLetterContent;
 use recado_domain::ids::{ConversationId, MessageId};
 use recado_domain::message::Message;
 use recado_domain::outbox::OutboxState;
-use recado_pipeline::operate;
+
 use recado_pipeline::ports::{ConversationFilter, PageRequest, SearchWords, Store};
 use recado_pipeline::records::dead_letters::DeadLetterFilter;
 use std::collections::BTreeSet;
@@ -87,7 +87,12 @@ where
         let mut page = PageRequest::first(PAGE);
         let mut found: BTreeSet<ConversationId> = BTreeSet::new();
         loop {
-            let listed = block_on(operate::list_conversations(&deps, &caller, filter.clone(), &page));
+            let listed = block_on(recado_operators::list_conversations(
+                &deps,
+                &caller,
+                filter.clone(),
+                &page,
+            ));
             let listed = listed.expect("conversations are searched");
             found.extend(listed.items.into_iter().map(|one| one.id));
             match listed.next_cursor {
@@ -114,7 +119,7 @@ where
     let mut letters = Vec::new();
     loop {
         let filter = DeadLetterFilter::default();
-        let listed = block_on(operate::dead_letters::list_dead_letters(
+        let listed = block_on(recado_dead_letters::list_dead_letters(
             &deps, &caller, filter, &page,
         ));
         let listed = listed.expect("dead letters are read");
@@ -124,7 +129,7 @@ where
             None => break,
         }
     }
-    let counted = block_on(operate::dead_letters::count_dead_letters(&deps, &caller, None));
+    let counted = block_on(recado_dead_letters::count_dead_letters(&deps, &caller, None));
     let (counted, listed) = (counted.expect("dead letters are counted"), letters.len());
     if counted != listed as u64 {
         sim.common

@@ -11,7 +11,7 @@ use recado_domain::answer::{AnswerReason, AnswerState, ExplainedAnswer};
 use recado_domain::conversation::{ConversationMode, ConversationStatus};
 use recado_domain::message::{Message, Role};
 use recado_domain::outbox::{Author, OutboxState};
-use recado_pipeline::operate;
+
 use recado_pipeline::ports::{PageRequest, Store};
 use std::fmt::Debug;
 
@@ -28,7 +28,12 @@ where
         let mut page = PageRequest::first(PAGE);
         loop {
             let id = &conversation.0.id;
-            let listed = block_on(operate::list_messages(&deps, &Caller::installation(), id, &page));
+            let listed = block_on(recado_operators::list_messages(
+                &deps,
+                &Caller::installation(),
+                id,
+                &page,
+            ));
             let Ok(listed) = listed else {
                 sim.common.broken(format!("{id} cannot be listed: {listed:?}"));
                 break;

@@ -11,7 +11,7 @@ use recado_domain::access::Caller;
 use recado_domain::conversation::{ConversationMode, ConversationStatus};
 use recado_domain::ids::ConversationId;
 use recado_domain::message::{Message, Role};
-use recado_pipeline::operate;
+
 use recado_pipeline::ports::{ConversationFilter, PageRequest, Store};
 use std::collections::BTreeSet;
 use std::fmt::Debug;
@@ -50,7 +50,9 @@ where
     let mut waiting = BTreeSet::new();
     loop {
         let all = ConversationFilter::default();
-        let listed = block_on(operate::list_waiting_conversations(&deps, &caller, all, &page));
+        let listed = block_on(recado_operators::list_waiting_conversations(
+            &deps, &caller, all, &page,
+        ));
         let listed = listed.expect("waiting conversations are read");
         waiting.extend(listed.items.into_iter().map(|one| one.id));
         match listed.next_cursor {

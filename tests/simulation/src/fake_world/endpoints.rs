@@ -7,8 +7,8 @@ use recado_domain::ids::{Nonce, TenantId, WebhookEndpointId};
 use recado_domain::published_event::{EventCursor, PublishedEvent};
 use recado_domain::secret::Secret;
 use recado_domain::webhook_endpoint::PostError;
+use recado_endpoints::derive_signing_secret;
 use recado_pipeline::ports::{EndpointPost, EndpointPosts, PostAnswer};
-use recado_pipeline::webhooks::derive_signing_secret;
 use std::collections::VecDeque;
 
 /// How long the poster waits for an answer, in milliseconds.

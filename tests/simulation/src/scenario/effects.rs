@@ -10,7 +10,7 @@ use recado_domain::access::Caller;
 use recado_domain::config::InstanceConfig;
 use recado_domain::effects::EffectState;
 use recado_domain::ids::CorrelationId;
-use recado_pipeline::operate::{EffectDecision, decide_effect, list_effects};
+use recado_operators::{EffectDecision, decide_effect, list_effects};
 use recado_pipeline::ports::Store;
 use serde_json::json;
 use std::fmt::Debug;

@@ -9,8 +9,8 @@ use recado_domain::access::Caller;
 use recado_domain::config::InstanceConfig;
 use recado_domain::ids::TenantId;
 use recado_domain::provider::Provider;
+use recado_endpoints::list_endpoints;
 use recado_pipeline::ports::Store;
-use recado_pipeline::webhooks::list_endpoints;
 use std::fmt::Debug;
 
 /// The stories of endpoints.

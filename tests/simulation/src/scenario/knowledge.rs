@@ -3,7 +3,7 @@
 use super::teller::Teller;
 use crate::queue::WorkQueues;
 use recado_domain::access::Caller;
-use recado_pipeline::knowledge::{NewDocument, add_source};
+use recado_knowledge::{NewDocument, add_source};
 use recado_pipeline::ports::Store;
 use recado_pipeline::records::knowledge::find_knowledge;
 use std::fmt::Debug;

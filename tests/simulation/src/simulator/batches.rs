@@ -6,6 +6,7 @@ use crate::fault_injector::FaultInjector;
 use crate::plan::template;
 use crate::queue::WorkQueues;
 use futures::executor::block_on;
+use recado_batches::BatchRequest;
 use recado_domain::access::Caller;
 use recado_domain::contact::ContactAddress;
 use recado_domain::content::Content;
@@ -15,8 +16,7 @@ use recado_domain::invitations::{
     BatchOrder, BatchState, GuestRow, InvitationChannel, InvitationTemplate, Occasion, TemplateValues,
 };
 use recado_domain::provider::Provider;
-use recado_pipeline::deliver::{self, BatchRequest};
-use recado_pipeline::occasions;
+
 use recado_pipeline::ports::Store;
 use recado_pipeline::random_id;
 use recado_pipeline::records::batches::find_batch;
@@ -122,7 +122,13 @@ where
             .map(|(number, to)| (number + 1, Ok(row(number, to))))
             .collect();
         let (deps, caller, tenant) = (self.calm_deps(), Caller::installation(), Some(&instance.tenant));
-        let added = block_on(occasions::add_guests(&deps, &caller, tenant, &occasion.id, rows));
+        let added = block_on(recado_occasions::add_guests(
+            &deps,
+            &caller,
+            tenant,
+            &occasion.id,
+            rows,
+        ));
         assert_eq!(added.expect("the guests are kept").added, guests.len());
         let invited = guests.iter().enumerate().map(|(number, to)| InvitedContact {
             instance: instance.id.clone(),
@@ -183,7 +189,12 @@ where
             correlation: random_id::generate_correlation_id(&caller),
         };
         let request = async move {
-            let sent = Box::pin(deliver::send_batch(&world, &Caller::installation(), request)).await;
+            let sent = Box::pin(recado_batches::send_batch(
+                &world,
+                &Caller::installation(),
+                request,
+            ))
+            .await;
             sent.ok().map(|accepted| accepted.batch.id)
         };
         self.answered_in(injector, REQUEST_PATIENCE_MS, request)
@@ -230,7 +241,8 @@ where
         let injector = FaultInjector::new(&self.common, "api");
         let (world, id) = (self.world(&injector), id.clone());
         let request = async move {
-            let ordered = deliver::order_batch(&world, &Caller::installation(), None, &id, order).await;
+            let ordered =
+                recado_batches::order_batch(&world, &Caller::installation(), None, &id, order).await;
             ordered.is_ok()
         };
         self.answered_in(injector, REQUEST_PATIENCE_MS, request).await

@@ -6,6 +6,9 @@ use crate::executor::Life;
 use crate::fault_injector::FaultInjector;
 use crate::queue::WorkQueues;
 use jiff::Timestamp;
+use recado_configuration::tenant_removal;
+use recado_configuration::tenant_removal::{RemovalError, RemovalOptions};
+use recado_contacts::ContactQuery;
 use recado_domain::access::Caller;
 use recado_domain::contact::ContactAddress;
 use recado_domain::content::Content;
@@ -13,11 +16,9 @@ use recado_domain::ids::{EventId, IdempotencyKey, InstanceId, TenantId};
 use recado_domain::millis::add_millis;
 use recado_domain::options::SendOptions;
 use recado_domain::scheduled::ScheduledId;
-use recado_pipeline::contacts::{self, ContactQuery};
-use recado_pipeline::deliver::{self, DeliverError, DeliverRequest};
 use recado_pipeline::ports::Store;
 use recado_pipeline::random_id;
-use recado_pipeline::tenant_removal::{self, RemovalError, RemovalOptions};
+use recado_sends::{DeliverError, DeliverRequest};
 use std::collections::BTreeSet;
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -141,7 +142,8 @@ where
                 send_at: order.send_at,
                 correlation: random_id::generate_correlation_id(&caller),
             };
-            let done = deliver::accept_message(&world, &Caller::installation(), &order.instance, send).await;
+            let done =
+                recado_sends::accept_message(&world, &Caller::installation(), &order.instance, send).await;
             answer(done.map(|accepted| accepted.id.to_string()))
         };
         self.answered_in(injector, REQUEST_PATIENCE_MS, request)
@@ -153,7 +155,7 @@ where
         let injector = FaultInjector::new(&self.common, "api");
         let (world, id) = (self.world(&injector), id.clone());
         let request = async move {
-            let done = deliver::cancel_scheduled(&world, &Caller::installation(), &id).await;
+            let done = recado_sends::cancel_scheduled(&world, &Caller::installation(), &id).await;
             answer(done.map(|_| ()))
         };
         self.answered_in(injector, REQUEST_PATIENCE_MS, request)
@@ -195,7 +197,7 @@ where
             contact: contact.as_str().to_owned(),
         };
         let request = async move {
-            let done = contacts::erase_contact(&world, &Caller::installation(), &query).await;
+            let done = recado_contacts::erase_contact(&world, &Caller::installation(), &query).await;
             done.is_ok_and(|done| done.waits_until.is_none())
         };
         self.answered_in(injector, REQUEST_PATIENCE_MS, request).await == Some(true)

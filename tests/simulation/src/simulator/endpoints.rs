@@ -7,21 +7,21 @@ use crate::fault_injector::FaultInjector;
 use crate::queue::WorkQueues;
 use futures::executor::block_on;
 use jiff::SignedDuration;
+use recado_configuration::{
+    ApplyOptions, ConfigureError, EndpointChange, apply_configuration, change_webhook_endpoints,
+};
 use recado_domain::access::Caller;
 use recado_domain::config::{ConfigDocument, Tenant, WebhookEndpoint};
 use recado_domain::ids::{TenantId, WebhookEndpointId};
 use recado_domain::millis::to_millis;
 use recado_domain::wake_up::EndpointJob;
-use recado_pipeline::Deps;
-use recado_pipeline::configure::{
-    ApplyOptions, ConfigureError, EndpointChange, apply_configuration, change_webhook_endpoints,
-};
-use recado_pipeline::ports::{LogPlace, PageRequest, Store};
-use recado_pipeline::records::endpoints::list_failed_events;
-use recado_pipeline::webhooks::{
+use recado_endpoints::{
     ConfiguredEndpoint, FailedChoice, WebhookError, begin_posts, derive_signing_secret,
     redrive_failed_events, rotate_signing_secret,
 };
+use recado_pipeline::Deps;
+use recado_pipeline::ports::{LogPlace, PageRequest, Store};
+use recado_pipeline::records::endpoints::list_failed_events;
 use std::fmt::Debug;
 use std::sync::Arc;
 

@@ -2,11 +2,11 @@
 
 use super::Simulator;
 use crate::queue::WorkQueues;
+use recado_configuration::{ConfigureError, EntryMatch, remove_entry};
 use recado_domain::access::Caller;
 use recado_domain::config::{Agent, ConfigDocument, ConfigEntry};
 use recado_domain::ids::{AgentId, TenantId};
-use recado_pipeline::configure::{ConfigureError, EntryMatch, remove_entry};
-use recado_pipeline::knowledge::{KnowledgeError, NewDocument, add_source};
+use recado_knowledge::{KnowledgeError, NewDocument, add_source};
 use recado_pipeline::ports::Store;
 use std::fmt::Debug;
 use std::sync::Arc;

@@ -18,11 +18,12 @@ use recado_domain::invitations::{
     GuestRow, InvitationChannel, InvitationState, InvitationTemplate, Occasion, TemplateValues,
 };
 use recado_domain::opt_out::{RecipientAddress, UnsubscribeToken};
-use recado_pipeline::deliver::{self, DeliverError, InvitationError, InvitationRequest, NamedGuest};
-use recado_pipeline::occasions::TenantChoiceError;
+use recado_invitations::{InvitationError, InvitationRequest, NamedGuest};
 use recado_pipeline::ports::Store;
+use recado_pipeline::random_id;
+use recado_pipeline::steps::invited_tenant::TenantChoiceError;
 use recado_pipeline::table::put_record;
-use recado_pipeline::{occasions, opt_outs, random_id};
+use recado_sends::DeliverError;
 use std::fmt::Debug;
 use std::sync::Arc;
 
@@ -198,7 +199,13 @@ where
         let rows = rows.map(|(place, guest)| (place + 1, Ok(row(guest)))).collect();
         let (deps, caller) = (self.calm_deps(), Caller::installation());
         let tenant = Some(&bound.tenant.id);
-        let added = block_on(occasions::add_guests(&deps, &caller, tenant, &occasion.id, rows));
+        let added = block_on(recado_occasions::add_guests(
+            &deps,
+            &caller,
+            tenant,
+            &occasion.id,
+            rows,
+        ));
         assert_eq!(added.expect("the guests are kept").added, guests.len());
         self.ledger().guests.guests.extend(guests);
     }
@@ -256,7 +263,13 @@ where
             correlation: random_id::generate_correlation_id(&caller),
         };
         let request = async move {
-            match Box::pin(deliver::send_invitation(&world, &Caller::installation(), request)).await {
+            match Box::pin(recado_invitations::send_invitation(
+                &world,
+                &Caller::installation(),
+                request,
+            ))
+            .await
+            {
                 Ok(accepted) => Some(match accepted.invitation.state {
                     InvitationState::Duplicate { .. } => ToldInvitation::Duplicate,
                     InvitationState::Refused { .. } => ToldInvitation::Refused,
@@ -308,7 +321,7 @@ where
         let token = UnsubscribeToken { tenant, recipient }.seal_token(&key);
         let injector = FaultInjector::new(&self.common, "api");
         let world = self.world(&injector);
-        let request = async move { opt_outs::unsubscribe_by_link(&world, &token).await.is_ok() };
+        let request = async move { recado_opt_outs::unsubscribe_by_link(&world, &token).await.is_ok() };
         self.answered_in(injector, REQUEST_PATIENCE_MS, request).await
     }
 }

@@ -9,7 +9,7 @@ use recado_domain::access::Caller;
 use recado_domain::contact::ContactAddress;
 use recado_domain::ids::IdempotencyKey;
 use recado_domain::invitations::{InvitationChannel, InvitationState, TemplateValues};
-use recado_pipeline::deliver::{self, InvitationRequest, NamedGuest};
+use recado_invitations::{InvitationRequest, NamedGuest};
 use recado_pipeline::ports::Store;
 use recado_pipeline::random_id;
 use std::fmt::Debug;
@@ -56,7 +56,12 @@ where
             correlation: random_id::generate_correlation_id(&caller),
         };
         let request = async move {
-            let sent = Box::pin(deliver::send_invitation(&world, &Caller::installation(), request)).await;
+            let sent = Box::pin(recado_invitations::send_invitation(
+                &world,
+                &Caller::installation(),
+                request,
+            ))
+            .await;
             sent.ok().map(|accepted| accepted.invitation.state)
         };
         self.answered_in(injector, REQUEST_PATIENCE_MS, request)

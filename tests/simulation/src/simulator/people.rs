@@ -8,8 +8,8 @@ use recado_domain::content::Content;
 use recado_domain::conversation::ConversationMode;
 use recado_domain::ids::{ConversationId, IdempotencyKey, Ordinal};
 use recado_domain::options::SendOptions;
-use recado_pipeline::configure;
-use recado_pipeline::operate::{self, OperateError, OperatorAnswer};
+
+use recado_operators::{OperateError, OperatorAnswer};
 use recado_pipeline::ports::Store;
 use recado_pipeline::random_id;
 use std::fmt::Debug;
@@ -113,8 +113,8 @@ where
             let injector = FaultInjector::new(&self.common, "api");
             let (world, change) = (self.world(&injector), change.clone());
             let request = async move {
-                let options = configure::ApplyOptions::default();
-                configure::apply_configuration(&world, &Caller::installation(), change, options)
+                let options = recado_configuration::ApplyOptions::default();
+                recado_configuration::apply_configuration(&world, &Caller::installation(), change, options)
                     .await
                     .is_ok()
             };
@@ -154,7 +154,7 @@ where
         let world = self.world(&injector);
         let request = async move {
             told(
-                &operate::dead_letters::redrive_dead_letter(&world, &Caller::installation(), &dead_letter)
+                &recado_dead_letters::redrive_dead_letter(&world, &Caller::installation(), &dead_letter)
                     .await,
             )
         };
@@ -187,7 +187,7 @@ where
         let correlation = random_id::generate_correlation_id(injector);
         self.common.note(|| format!("a person wants {request:?} of {id}"));
         match request {
-            OperatorRequest::TakeOver => operate::set_conversation_mode(
+            OperatorRequest::TakeOver => recado_operators::set_conversation_mode(
                 &world,
                 &Caller::installation(),
                 id,
@@ -196,7 +196,7 @@ where
             )
             .await
             .map(|_| ()),
-            OperatorRequest::GiveBack => operate::set_conversation_mode(
+            OperatorRequest::GiveBack => recado_operators::set_conversation_mode(
                 &world,
                 &Caller::installation(),
                 id,
@@ -205,11 +205,15 @@ where
             )
             .await
             .map(|_| ()),
-            OperatorRequest::Resolve(seen) => {
-                operate::resolve_conversation(&world, &Caller::installation(), id, Some(seen), &correlation)
-                    .await
-                    .map(|_| ())
-            }
+            OperatorRequest::Resolve(seen) => recado_operators::resolve_conversation(
+                &world,
+                &Caller::installation(),
+                id,
+                Some(seen),
+                &correlation,
+            )
+            .await
+            .map(|_| ()),
             OperatorRequest::Answer(text, seen) => {
                 let key = IdempotencyKey::parse(&text).ok();
                 let answer = OperatorAnswer {
@@ -219,7 +223,7 @@ where
                     key,
                     correlation,
                 };
-                operate::answer_as_operator(&world, &Caller::installation(), id, answer)
+                recado_operators::answer_as_operator(&world, &Caller::installation(), id, answer)
                     .await
                     .map(|_| ())
             }

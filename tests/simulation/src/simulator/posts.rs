@@ -12,7 +12,7 @@ use recado_domain::webhook_endpoint::EndpointState;
 use recado_pipeline::Deps;
 use recado_pipeline::ports::{LogPlace, PageRequest, PortResult, Store, System};
 use recado_pipeline::records::endpoints::{find_endpoint_state, list_endpoint_states, list_failed_events};
-use recado_pipeline::webhooks;
+
 use std::fmt::Debug;
 use std::sync::Arc;
 
@@ -45,7 +45,7 @@ where
             loop {
                 sim.simulation().sleep(wait).await;
                 running.retain(|(_, life)| !life.is_over());
-                let due = webhooks::list_due_jobs(&deps).await.unwrap_or_default();
+                let due = recado_endpoints::list_due_jobs(&deps).await.unwrap_or_default();
                 let is_left = sim.has_left_states(&deps).await.unwrap_or_default();
                 wait = if due.is_empty() {
                     (wait * 2).min(LOOKS_MS.1)
@@ -96,10 +96,12 @@ where
         if self.style == Style::Lambda {
             let body = serde_json::to_string(job).expect("a job is written");
             let deadline = add_millis(injector.now(), CUT_OFF_MS);
-            let _ = webhooks::handle_endpoint_job(&world, &posts, &body, Some(deadline)).await;
+            let _ = recado_endpoints::handle_endpoint_job(&world, &posts, &body, Some(deadline)).await;
             return;
         }
-        let listed = webhooks::list_posted_endpoints(&world).await.unwrap_or_default();
+        let listed = recado_endpoints::list_posted_endpoints(&world)
+            .await
+            .unwrap_or_default();
         let mut asked = listed
             .iter()
             .filter(|(tenant, endpoint)| *tenant == job.tenant && endpoint.id == job.endpoint);
@@ -107,7 +109,7 @@ where
             return;
         };
         for _ in 0..PASSES_MAX {
-            let passed = webhooks::post_due_events(&world, &posts, tenant, &endpoint.id).await;
+            let passed = recado_endpoints::post_due_events(&world, &posts, tenant, &endpoint.id).await;
             if !passed.unwrap_or_default() {
                 return;
             }
@@ -119,7 +121,7 @@ where
         let injector = FaultInjector::new(&self.common, "poster");
         let sim = Arc::clone(self);
         self.simulation().spawn(injector.life.clone(), async move {
-            let _ = webhooks::remove_unknown_states(&sim.world(&injector)).await;
+            let _ = recado_endpoints::remove_unknown_states(&sim.world(&injector)).await;
             injector.life.end();
             sim.common.note_ended();
         });
@@ -127,7 +129,7 @@ where
 
     /// Whether there is a state of an endpoint that is not configured.
     async fn has_left_states(&self, deps: &Deps) -> PortResult<bool> {
-        let listed = webhooks::list_posted_endpoints(deps).await?;
+        let listed = recado_endpoints::list_posted_endpoints(deps).await?;
         let states = list_endpoint_states(&self.store, None, STATES_MAX).await?;
         let is_listed = |state: &EndpointState| {
             let mut listed = listed.iter();
@@ -149,7 +151,7 @@ where
 
     async fn has_open_posts(&self, deps: &Deps) -> PortResult<bool> {
         let store = &self.store;
-        for (tenant, endpoint) in webhooks::list_posted_endpoints(deps).await? {
+        for (tenant, endpoint) in recado_endpoints::list_posted_endpoints(deps).await? {
             if endpoint.disabled {
                 continue;
             }

@@ -15,22 +15,24 @@ use crate::plan::address;
 use crate::queue::WorkQueues;
 use jiff::SignedDuration;
 use messages::{KnownRecords, line_number};
+use recado_access as tokens;
+use recado_access::NewToken;
+use recado_configuration::EntryMatch;
+use recado_configuration::audit;
+use recado_configuration::tenant_removal::{RemovalOptions, remove_tenant};
+use recado_contacts::{ContactQuery, EraseReport};
 use recado_domain::access::{Caller, Scope, TokenRole};
 use recado_domain::config::{Agent, Instance, InstanceConfig, Tenant};
 use recado_domain::content::Content;
 use recado_domain::conversation::ConversationMode;
 use recado_domain::ids::{ConversationId, Ordinal, TenantId, TokenName};
 use recado_domain::options::SendOptions;
-use recado_pipeline::configure::{self, EntryMatch};
-use recado_pipeline::contacts::{self, ContactQuery, EraseReport};
-use recado_pipeline::operate::{self, OperatorAnswer};
+use recado_operators::OperatorAnswer;
+use recado_operators::trace::{TraceTarget, find_trace};
 use recado_pipeline::ports::{ConversationFilter, PageRequest, Store};
+use recado_pipeline::random_id;
 use recado_pipeline::records::audit::AuditFilter;
 use recado_pipeline::records::dead_letters::DeadLetterFilter;
-use recado_pipeline::tenant_removal::{RemovalOptions, remove_tenant};
-use recado_pipeline::tokens::{self, NewToken};
-use recado_pipeline::trace::{TraceTarget, find_trace};
-use recado_pipeline::{audit, random_id};
 use std::collections::BTreeSet;
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -148,19 +150,33 @@ impl Stranger {
         if way == Way::Entries {
             let theirs = Some(&other.tenant.id);
             return [
-                shown(configure::read_configuration(world, caller).await),
-                shown(configure::list_visible_entries::<Tenant>(world, caller, None, &page()).await),
-                shown(configure::list_visible_entries::<Agent>(world, caller, None, &page()).await),
-                shown(configure::list_visible_entries::<Agent>(world, caller, theirs, &page()).await),
-                shown(configure::list_visible_entries::<Instance>(world, caller, None, &page()).await),
-                shown(configure::list_visible_entries::<Instance>(world, caller, theirs, &page()).await),
+                shown(recado_configuration::read_configuration(world, caller).await),
+                shown(
+                    recado_configuration::list_visible_entries::<Tenant>(world, caller, None, &page()).await,
+                ),
+                shown(
+                    recado_configuration::list_visible_entries::<Agent>(world, caller, None, &page()).await,
+                ),
+                shown(
+                    recado_configuration::list_visible_entries::<Agent>(world, caller, theirs, &page()).await,
+                ),
+                shown(
+                    recado_configuration::list_visible_entries::<Instance>(world, caller, None, &page())
+                        .await,
+                ),
+                shown(
+                    recado_configuration::list_visible_entries::<Instance>(world, caller, theirs, &page())
+                        .await,
+                ),
             ]
             .concat();
         }
         [
-            shown(configure::find_entry::<Tenant>(world, caller, other.tenant.id.as_str()).await),
-            shown(configure::find_entry::<Agent>(world, caller, other.agent.id.as_str()).await),
-            shown(configure::find_entry::<Instance>(world, caller, other.instance.id.as_str()).await),
+            shown(recado_configuration::find_entry::<Tenant>(world, caller, other.tenant.id.as_str()).await),
+            shown(recado_configuration::find_entry::<Agent>(world, caller, other.agent.id.as_str()).await),
+            shown(
+                recado_configuration::find_entry::<Instance>(world, caller, other.instance.id.as_str()).await,
+            ),
         ]
         .concat()
     }
@@ -183,12 +199,14 @@ impl Stranger {
                     contact: contact.clone(),
                 };
                 answers += &match way {
-                    Way::FindContact => shown(contacts::find_contact(world, &self.caller, &query).await),
+                    Way::FindContact => {
+                        shown(recado_contacts::find_contact(world, &self.caller, &query).await)
+                    }
                     Way::ExportContact => {
-                        shown(contacts::export_contact(world, &self.caller, &query, None).await)
+                        shown(recado_contacts::export_contact(world, &self.caller, &query, None).await)
                     }
                     _ => {
-                        let erased = contacts::erase_contact(world, &self.caller, &query).await;
+                        let erased = recado_contacts::erase_contact(world, &self.caller, &query).await;
                         let took = erased.is_ok_and(|report| report != EraseReport::default());
                         told("an erasure", if took { Ok(()) } else { Err(()) })
                     }
@@ -211,17 +229,18 @@ impl Stranger {
                     ..ConversationFilter::default()
                 };
                 let all = ConversationFilter::default();
-                let waiting = operate::list_waiting_conversations(world, caller, all.clone(), &page()).await;
+                let waiting =
+                    recado_operators::list_waiting_conversations(world, caller, all.clone(), &page()).await;
                 [
-                    shown(operate::list_conversations(world, caller, all, &page()).await),
-                    shown(operate::list_conversations(world, caller, of_theirs, &page()).await),
+                    shown(recado_operators::list_conversations(world, caller, all, &page()).await),
+                    shown(recado_operators::list_conversations(world, caller, of_theirs, &page()).await),
                     shown(waiting),
                 ]
                 .concat()
             }
             Way::DeadLetters => {
                 let all = DeadLetterFilter::default();
-                shown(operate::dead_letters::list_dead_letters(world, caller, all, &page()).await)
+                shown(recado_dead_letters::list_dead_letters(world, caller, all, &page()).await)
             }
             Way::Tokens => {
                 let of_theirs = tokens::list_tokens(world, caller, Some(&theirs.tenant.id), &page()).await;
@@ -250,8 +269,8 @@ impl Stranger {
         if way == Way::Conversation {
             let first = TraceTarget::Message(id.message_id(Ordinal(1)));
             return [
-                shown(operate::find_conversation(world, caller, id).await),
-                shown(operate::list_messages(world, caller, id, &page()).await),
+                shown(recado_operators::find_conversation(world, caller, id).await),
+                shown(recado_operators::list_messages(world, caller, id, &page()).await),
                 shown(find_trace(world, caller, &first).await),
             ]
             .concat();
@@ -268,15 +287,15 @@ impl Stranger {
         [
             told(
                 "a takeover",
-                operate::set_conversation_mode(world, caller, id, manual, &correlation).await,
+                recado_operators::set_conversation_mode(world, caller, id, manual, &correlation).await,
             ),
             told(
                 "an end",
-                operate::resolve_conversation(world, caller, id, None, &correlation).await,
+                recado_operators::resolve_conversation(world, caller, id, None, &correlation).await,
             ),
             told(
                 "an answer",
-                operate::answer_as_operator(world, caller, id, answer).await,
+                recado_operators::answer_as_operator(world, caller, id, answer).await,
             ),
         ]
         .concat()
@@ -288,7 +307,7 @@ impl Stranger {
         Q: WorkQueues,
     {
         let (caller, theirs, any) = (&self.caller, &self.other, EntryMatch::Any);
-        let asks = configure::AskedParties::Nobody;
+        let asks = recado_configuration::AskedParties::Nobody;
         let instance = theirs.instance.clone();
         let removal = RemovalOptions {
             force: true,
@@ -299,15 +318,15 @@ impl Stranger {
         [
             told(
                 "a changed instance",
-                configure::change_entry(world, caller, instance, &any, asks).await,
+                recado_configuration::change_entry(world, caller, instance, &any, asks).await,
             ),
             told(
                 "a removed agent",
-                configure::remove_entry::<Agent>(world, caller, agent, &any, true).await,
+                recado_configuration::remove_entry::<Agent>(world, caller, agent, &any, true).await,
             ),
             told(
                 "a rotated secret",
-                configure::rotate_secret(world, caller, &theirs.instance.id, overlap).await,
+                recado_configuration::rotate_secret(world, caller, &theirs.instance.id, overlap).await,
             ),
             told(
                 "a removed tenant",

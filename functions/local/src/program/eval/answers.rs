@@ -3,7 +3,7 @@
 use anyhow::{Context, Result};
 use futures::stream::{self, StreamExt, TryStreamExt};
 use recado_domain::message::SIMULATED_MODEL;
-use recado_knowledge::evaluation::{PromptedQuestion, QuestionKind};
+use recado_knowledge_search::evaluation::{PromptedQuestion, QuestionKind};
 use recado_pipeline::ports::{ChatTurn, Llm, LlmRequest, Speaker};
 use serde::Serialize;
 use std::time::Duration;

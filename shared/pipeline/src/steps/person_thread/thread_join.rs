@@ -1,13 +1,13 @@
 //! Joins two threads that turn out to belong to one person. New messages go to the conversation under the number or, if
 //! only the other conversation is active, to the other. The conversation that is left leads to the one that goes on.
 
+use crate::Deps;
 use crate::steps::linked_threads::follow_moved_threads;
 use crate::steps::save_conversation::save_conversation;
 use recado_domain::config::InstanceConfig;
 use recado_domain::contact::ContactAddress;
 use recado_domain::conversation::{Conversation, ConversationMode, ConversationStatus};
 use recado_domain::ids::{ConversationId, ThreadId};
-use recado_ports::Deps;
 use recado_ports::ports::{PortError, PortResult, WriteOutcome};
 
 /// A message that shows both the phone number and the linked identity of a person.

@@ -1,11 +1,13 @@
 //! A drafted reply: what answer it is made of, and the messages that it becomes. A model that gave no answer leaves a note in the
 //! state of its instance.
 
-use super::LeasedTurn;
-use super::transcript::strip_repeated_marks;
-use super::turn_end::{TurnEnd, TurnStop};
+use crate::Deps;
+use crate::deps::{capabilities, pair_rate};
 use crate::measure;
 use crate::steps::enabled_instance::change_unread_state;
+use crate::steps::turn::LeasedTurn;
+use crate::steps::turn::transcript::strip_repeated_marks;
+use crate::steps::turn::turn_end::{TurnEnd, TurnStop};
 use jiff::{SignedDuration, Timestamp};
 use recado_domain::config::{InstanceConfig, LimitReply};
 use recado_domain::conversation::{Conversation, Draft, UnsentUse};
@@ -22,8 +24,6 @@ use recado_domain::signature::Signature;
 use recado_domain::split::{SplitText, split_text};
 use recado_domain::turn::{StepDuration, TurnRecord};
 use recado_domain::usage::ModelUse;
-use recado_ports::Deps;
-use recado_ports::deps::{capabilities, pair_rate};
 use recado_ports::ports::{LlmError, LlmReply, PortResult};
 
 /// Maximum number of messages that one reply becomes. The limit bounds the transaction that commits them, and the text
@@ -34,7 +34,7 @@ const CUT_NOTE: &str = "the reply was longer than 10 messages: what came after t
 
 /// A reply before it is committed.
 #[derive(Debug)]
-pub(crate) struct DraftedReply {
+pub struct DraftedReply {
     split_text: SplitText,
     model: Option<String>,
     usage: Option<TokenUsage>,
@@ -49,14 +49,14 @@ pub(crate) struct DraftedReply {
     /// Time for which the reply is held back.
     delay: SignedDuration,
     /// The decision that the agent took with the reply.
-    pub(crate) decision: Option<AgentDecision>,
+    pub decision: Option<AgentDecision>,
     /// Reason for which nothing is to be answered, so that there are no messages; `None` for a reply.
-    pub(crate) silence: Option<Reason>,
+    pub silence: Option<Reason>,
 }
 
 impl DraftedReply {
     /// Builds a reply from `text`, split into as many messages as the provider's maximum length requires.
-    pub(crate) fn from_text(deps: &Deps, bound: &InstanceConfig, text: &str) -> Self {
+    pub fn from_text(deps: &Deps, bound: &InstanceConfig, text: &str) -> Self {
         let signature = bound.agent.signature.clone();
         let added = signature.as_ref().map_or(0, Signature::added_length);
         let known = capabilities(deps, bound);
@@ -76,7 +76,7 @@ impl DraftedReply {
     }
 
     /// Makes the draft of a turn in which nothing is to be answered, for this reason.
-    pub(crate) fn silence(deps: &Deps, bound: &InstanceConfig, reason: Reason) -> Self {
+    pub fn silence(deps: &Deps, bound: &InstanceConfig, reason: Reason) -> Self {
         Self {
             silence: Some(reason),
             ..Self::from_text(deps, bound, "")
@@ -85,7 +85,7 @@ impl DraftedReply {
 
     /// Builds a reply from the model's answer. The stored text is the text that is sent. So its echo is recognized, and
     /// its length is measured as it is sent. A hand-over without words gets the agent's configured words.
-    pub(crate) fn from_model(deps: &Deps, bound: &InstanceConfig, answer: LlmReply) -> Self {
+    pub fn from_model(deps: &Deps, bound: &InstanceConfig, answer: LlmReply) -> Self {
         let text = match strip_repeated_marks(&answer.text) {
             "" => &bound.agent.hand_over_message,
             text => text,
@@ -99,7 +99,7 @@ impl DraftedReply {
     }
 
     /// Builds a reply with the agent's error message, which the contact gets for this reason.
-    pub(crate) fn error_reply(deps: &Deps, bound: &InstanceConfig, reason: Reason) -> Self {
+    pub fn error_reply(deps: &Deps, bound: &InstanceConfig, reason: Reason) -> Self {
         Self {
             failure: Some(reason),
             ..Self::from_text(deps, bound, &bound.agent.error_message)
@@ -107,7 +107,7 @@ impl DraftedReply {
     }
 
     /// Builds the reply that the contact gets when the agent pauses for this reason.
-    pub(crate) fn pause_reply(deps: &Deps, bound: &InstanceConfig, reason: Reason) -> Self {
+    pub fn pause_reply(deps: &Deps, bound: &InstanceConfig, reason: Reason) -> Self {
         match bound.agent.limits.reply_for(reason) {
             LimitReply::HandOverMessage => Self {
                 failure: Some(reason),
@@ -118,12 +118,12 @@ impl DraftedReply {
     }
 
     /// Adds the tokens of answers that are not in the reply.
-    pub(crate) fn add_unused_answers(&mut self, asked: impl IntoIterator<Item = ModelUse>) {
+    pub fn add_unused_answers(&mut self, asked: impl IntoIterator<Item = ModelUse>) {
         self.unused_answers.extend(asked);
     }
 
     /// Returns what the turn of `draft` used, for a reply that is not committed.
-    pub(crate) fn unsent_use(&self, agent: &AgentId, draft: &Draft) -> UnsentUse {
+    pub fn unsent_use(&self, agent: &AgentId, draft: &Draft) -> UnsentUse {
         let drafted = self.model.clone().zip(self.usage);
         let drafted = drafted.map(|(model, tokens)| ModelUse { model, tokens });
         let rewriting = draft.turn.rewriting.as_deref().cloned();
@@ -137,19 +137,19 @@ impl DraftedReply {
     }
 
     /// Returns `true` if the contact gets the agent's error message because the model failed.
-    pub(crate) fn is_model_failure(&self) -> bool {
+    pub fn is_model_failure(&self) -> bool {
         self.failure == Some(Reason::ModelFailed)
     }
 
     /// Returns `true` if the contact gets the agent's error message, or is told of a pause.
-    pub(crate) fn is_error_reply(&self) -> bool {
+    pub fn is_error_reply(&self) -> bool {
         self.failure.is_some()
     }
 
     /// Builds the messages to be sent, in order, and reserves a slot in the contact's own rate for each. `first` is the
     /// ordinal that the commit gave to the first message, `steps` are the durations of the turn's steps so far, and
     /// `last_words` says that a takeover does not cancel the messages.
-    pub(crate) fn to_messages(
+    pub fn to_messages(
         &self,
         deps: &Deps,
         conversation: &mut Conversation,
@@ -225,10 +225,10 @@ impl DraftedReply {
 }
 
 /// The answer of a model, or of a user's agent in its place. `Ok(None)`: that one says that nothing is to be answered.
-pub(crate) type TurnAnswer = Result<Option<LlmReply>, LlmError>;
+pub type TurnAnswer = Result<Option<LlmReply>, LlmError>;
 
 /// Drafts the reply that an answer leads to.
-pub(crate) async fn draft_from_answer(
+pub async fn draft_from_answer(
     deps: &Deps,
     turn: &LeasedTurn<'_>,
     answer: TurnAnswer,
@@ -284,7 +284,7 @@ async fn record_model_failure(
 }
 
 /// Stores that the model's key is missing or was refused. Logs an error if that is new.
-pub(crate) async fn record_missing_model_key(
+pub async fn record_missing_model_key(
     deps: &Deps,
     instance: &InstanceId,
     correlation: &CorrelationId,

@@ -12,19 +12,19 @@ use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 /// The text that is shown in place of a deleted message.
-pub(crate) const DELETED: &str = "[message deleted]";
+pub const DELETED: &str = "[message deleted]";
 
 /// Greatest number of characters of a quotation with the words around it.
 const QUOTE_ROOM: usize = QUOTED_MAX + 100;
 
 /// Returns `true` if the message is the contact's and expects an answer.
-pub(crate) fn wants_answer(message: &Message) -> bool {
+pub fn wants_answer(message: &Message) -> bool {
     message.role == Role::User && message.unanswered.is_none() && message.content.expects_answer()
 }
 
 /// The messages that a turn reads, and those that its reply answers.
 #[derive(Debug)]
-pub(crate) struct TurnReading {
+pub struct TurnReading {
     /// The known messages of the conversation, ordered by ordinal.
     known: Vec<Message>,
     /// Ordinals of the messages that are read.
@@ -34,11 +34,11 @@ pub(crate) struct TurnReading {
     /// The person's other conversations, whose messages are read as history.
     linked: Vec<TurnReading>,
     /// The ordinal up to which messages were answered before this turn.
-    pub(crate) answered: Ordinal,
+    pub answered: Ordinal,
     /// The ordinal up to which every message that expects an answer is read.
-    pub(crate) covers: Ordinal,
+    pub covers: Ordinal,
     /// Maximum number of characters that are read of one message.
-    pub(crate) message_chars: usize,
+    pub message_chars: usize,
     /// Maximum number of messages that are read.
     messages: usize,
     /// Maximum number of characters that are read of all messages and of the texts of their files together.
@@ -69,7 +69,7 @@ impl ReadBudget {
 impl TurnReading {
     /// Chooses from `known`, which is ordered by ordinal, the messages that a turn reads. The turn owes an answer to
     /// the messages after `answered`, up to `upto`.
-    pub(crate) fn choose_messages(
+    pub fn choose_messages(
         answered: Ordinal,
         upto: Ordinal,
         known: Vec<Message>,
@@ -110,7 +110,7 @@ impl TurnReading {
 
     /// Reads the messages of another conversation of the person up to `answered`, as far as an answer follows them there.
     /// The model would answer what seems to be open, and the turn of the other conversation answers that.
-    pub(crate) fn from_linked_conversation(answered: Ordinal, mut known: Vec<Message>, own: &Self) -> Self {
+    pub fn from_linked_conversation(answered: Ordinal, mut known: Vec<Message>, own: &Self) -> Self {
         let answers: Vec<Message> = known
             .iter()
             .filter(|message| message.role != Role::User && reached_contact(message))
@@ -133,7 +133,7 @@ impl TurnReading {
     }
 
     /// Reads the histories of the person's other conversations together with this one's.
-    pub(crate) fn link_histories(&mut self, linked: Vec<Self>) {
+    pub fn link_histories(&mut self, linked: Vec<Self>) {
         self.linked = linked;
         self.choose_history();
     }
@@ -189,12 +189,12 @@ impl TurnReading {
     }
 
     /// Returns the conversation of the turn, then the person's others that are read with it.
-    pub(crate) fn conversations(&self) -> impl Iterator<Item = &Self> {
+    pub fn conversations(&self) -> impl Iterator<Item = &Self> {
         std::iter::once(self).chain(&self.linked)
     }
 
     /// Lists the messages that are read, in the order of the transcript, each with the number of its conversation.
-    pub(crate) fn order_messages(&self) -> Vec<(usize, &Message)> {
+    pub fn order_messages(&self) -> Vec<(usize, &Message)> {
         let mut ordered = Vec::new();
         for (number, part) in self.conversations().enumerate() {
             for message in part.chosen_messages() {
@@ -225,7 +225,7 @@ impl TurnReading {
     }
 
     /// Returns the number of characters that the messages that are read leave to the texts of their files.
-    pub(crate) fn find_room_for_files(&self) -> usize {
+    pub fn find_room_for_files(&self) -> usize {
         let chosen = self.conversations().flat_map(Self::chosen_messages);
         let own: usize = chosen
             .map(|message| count_own_characters(message, self.message_chars))
@@ -234,7 +234,7 @@ impl TurnReading {
     }
 
     /// Replaces messages by their present records. The texts of their files take room from older messages.
-    pub(crate) fn replace_messages(&mut self, changed: Vec<Message>) {
+    pub fn replace_messages(&mut self, changed: Vec<Message>) {
         for message in changed {
             let same = |known: &&mut Message| known.ordinal == message.ordinal;
             if let Some(known) = self.known.iter_mut().find(same) {
@@ -245,25 +245,25 @@ impl TurnReading {
     }
 
     /// Returns all known messages, read or not.
-    pub(crate) fn known_messages(&self) -> &[Message] {
+    pub fn known_messages(&self) -> &[Message] {
         &self.known
     }
 
     /// Returns the messages that are read, ordered by ordinal.
-    pub(crate) fn chosen_messages(&self) -> impl DoubleEndedIterator<Item = &Message> {
+    pub fn chosen_messages(&self) -> impl DoubleEndedIterator<Item = &Message> {
         self.known
             .iter()
             .filter(|message| self.chosen.contains(&message.ordinal))
     }
 
     /// Returns the messages that are read and that the reply answers.
-    pub(crate) fn owed_messages(&self) -> impl DoubleEndedIterator<Item = &Message> {
+    pub fn owed_messages(&self) -> impl DoubleEndedIterator<Item = &Message> {
         self.chosen_messages()
             .filter(|message| self.is_owed_message(message))
     }
 
     /// Returns `true` if `message` is the contact's and is answered by this turn, not before.
-    pub(crate) fn is_owed_message(&self, message: &Message) -> bool {
+    pub fn is_owed_message(&self, message: &Message) -> bool {
         message.role == Role::User && message.ordinal > self.answered && message.ordinal <= self.covers
     }
 }
@@ -305,7 +305,7 @@ fn follows(answer: &Message, message: &Message) -> bool {
 }
 
 /// Returns `true` if the contact has the message or may have it. The contact's own messages count.
-pub(crate) fn reached_contact(message: &Message) -> bool {
+pub fn reached_contact(message: &Message) -> bool {
     message.out.as_ref().is_none_or(|out| {
         out.maybe_sent
             || !matches!(

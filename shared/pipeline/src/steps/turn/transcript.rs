@@ -2,26 +2,27 @@
 
 mod part;
 
-use super::reading::{DELETED, TurnReading};
+use crate::steps::turn::reading::{DELETED, TurnReading};
+pub use crate::steps::turn::transcript::part::ShownFiles;
+use crate::steps::turn::transcript::part::{EMPTY, Revisions, list_parts};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-pub(crate) use part::ShownFiles;
-use part::{EMPTY, Revisions, list_parts};
 use recado_domain::message::{Message, Role};
 use recado_domain::time_words::{describe_message_time, is_message_time};
 use recado_ports::ports::{ChatFile, ChatTurn, Speaker};
 
 /// A message as a turn reads it.
-pub(crate) struct TranscriptMessage<'a> {
-    pub(crate) message: &'a Message,
+#[derive(Debug)]
+pub struct TranscriptMessage<'a> {
+    pub message: &'a Message,
     /// Its text with that of its file, without a mark of who wrote it.
-    pub(crate) text: String,
+    pub text: String,
     /// Its file, if the model sees it.
-    pub(crate) file: Option<ChatFile>,
+    pub file: Option<ChatFile>,
 }
 
 /// Lists the messages that a turn reads, in the order of the transcript. Messages that say nothing are left out.
-pub(crate) fn list_transcript(reading: &TurnReading, shown: ShownFiles) -> Vec<TranscriptMessage<'_>> {
+pub fn list_transcript(reading: &TurnReading, shown: ShownFiles) -> Vec<TranscriptMessage<'_>> {
     let (ordered, room) = (reading.order_messages(), reading.find_room_for_files());
     let mut parts = list_parts(reading, shown, room);
     let mut listed = Vec::new();
@@ -46,7 +47,7 @@ fn says_nothing(text: &str) -> bool {
 
 /// Lists the messages that the reply answers, each with its words. An edited message has those of its newest edit. Messages that say
 /// nothing are left out.
-pub(crate) fn list_owed_words(reading: &TurnReading) -> Vec<(&Message, String)> {
+pub fn list_owed_words(reading: &TurnReading) -> Vec<(&Message, String)> {
     let revised = Revisions::from_reading(reading);
     let owed = reading.owed_messages();
     owed.map(|message| (message, revised.visible_text(message)))
@@ -61,7 +62,7 @@ pub(crate) fn list_owed_words(reading: &TurnReading) -> Vec<(&Message, String)> 
 /// with their messages: those in `shown` as they are, others as text. The person's other conversations are read as one
 /// history with this one. With `times`, a line before a message tells when it was written, where hours or days lie between it and the
 /// one before it.
-pub(crate) fn build_transcript(
+pub fn build_transcript(
     reading: &TurnReading,
     shown: ShownFiles,
     times: Option<MessageTimes<'_>>,
@@ -105,12 +106,12 @@ pub(crate) fn build_transcript(
 }
 
 /// The clock by which a transcript tells when messages were written.
-#[derive(Clone, Copy)]
-pub(crate) struct MessageTimes<'a> {
+#[derive(Debug, Clone, Copy)]
+pub struct MessageTimes<'a> {
     /// The present.
-    pub(crate) now: Timestamp,
+    pub now: Timestamp,
     /// The zone of the instance.
-    pub(crate) zone: &'a TimeZone,
+    pub zone: &'a TimeZone,
 }
 
 impl MessageTimes<'_> {
@@ -141,7 +142,7 @@ fn append_text(turns: &mut Vec<ChatTurn>, speaker: Speaker, text: &str) {
 }
 
 /// Returns `true` if a transcript tells when a message was written.
-pub(crate) fn tells_times(turns: &[ChatTurn]) -> bool {
+pub fn tells_times(turns: &[ChatTurn]) -> bool {
     let mut lines = turns.iter().flat_map(|turn| turn.text.lines());
     lines.any(is_message_time)
 }
@@ -189,7 +190,7 @@ const OTHER_AGENT_MARK: &str = "[other agent]";
 
 /// Returns a model's text without the marks that it may have repeated at its begin: that of another author's message, and the
 /// time of a message. White space around it goes, too.
-pub(crate) fn strip_repeated_marks(text: &str) -> &str {
+pub fn strip_repeated_marks(text: &str) -> &str {
     let mut text = text.trim();
     loop {
         let time = text.find(']').map(|end| text.split_at(end + 1));
@@ -217,4 +218,4 @@ fn mark_person(message: &Message, text: String) -> String {
 }
 
 #[cfg(test)]
-pub(crate) mod tests;
+pub mod tests;

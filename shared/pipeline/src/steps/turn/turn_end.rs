@@ -11,7 +11,7 @@ const LEASE_RECHECK: SignedDuration = SignedDuration::from_secs(3);
 
 /// The end of a turn. The records tell the same later; the log says which step ended the turn, and why.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum TurnEnd {
+pub enum TurnEnd {
     /// The reply is committed, and its jobs are enqueued.
     Committed,
     /// The conversation does not exist.
@@ -74,7 +74,7 @@ pub(crate) enum TurnEnd {
 
 /// The work after the end of a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum AfterTurn {
+pub enum AfterTurn {
     /// Nothing: the verdict on the job is known.
     Decided(Verdict),
     /// A send job for open messages is enqueued, so that a reply is sent that a crash left without one.
@@ -83,7 +83,7 @@ pub(crate) enum AfterTurn {
 
 impl TurnEnd {
     /// Returns the word that the log uses.
-    pub(crate) fn as_str(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Committed => "committed",
             Self::NoConversation => "no_conversation",
@@ -109,7 +109,7 @@ impl TurnEnd {
     }
 
     /// Returns the work that follows from the end.
-    pub(crate) fn after_turn(self, now: Timestamp) -> AfterTurn {
+    pub fn after_turn(self, now: Timestamp) -> AfterTurn {
         match self {
             Self::Committed | Self::NoConversation | Self::NewerMessage => AfterTurn::Decided(Verdict::Done),
             // The other worker usually finishes long before its lease ends. Messages that came meanwhile are then owed
@@ -139,7 +139,7 @@ impl TurnEnd {
     }
 
     /// Writes the line of the log that tells the end.
-    pub(crate) fn log_end(self) {
+    pub fn log_end(self) {
         let end = self.as_str();
         match self {
             Self::Committed
@@ -174,7 +174,7 @@ impl TurnEnd {
 
 /// The reason why a step does not let the turn go on.
 #[derive(Debug)]
-pub(crate) enum TurnStop {
+pub enum TurnStop {
     /// The turn ends here.
     Ended(TurnEnd),
     /// A store or a queue failed: the job comes back.

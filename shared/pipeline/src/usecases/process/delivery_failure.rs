@@ -1,6 +1,7 @@
 //! Records messages that failed after the provider had accepted them.
 
-use crate::features::INBOUND_RULES;
+use crate::Deps;
+use crate::deps::capabilities;
 use crate::hooks::inbound_rule::LateFailure;
 use crate::measure::{MessageEnd, count_message_end};
 use crate::steps::give_up::move_to_dead_letters;
@@ -13,8 +14,6 @@ use recado_domain::inbound::FailedDelivery;
 use recado_domain::message::Outgoing;
 use recado_domain::millis::add_duration;
 use recado_domain::outbox::OutboxState;
-use recado_ports::Deps;
-use recado_ports::deps::capabilities;
 use recado_ports::ports::{PortError, PortResult, WriteOutcome};
 
 /// Records that an accepted message failed later: `sent → dead` with the provider's reason, and a dead letter. A message
@@ -74,7 +73,7 @@ async fn note_failure(
     is_repeated: bool,
 ) -> PortResult<()> {
     let failed = LateFailure { message, is_repeated };
-    for rule in INBOUND_RULES {
+    for rule in deps.features().inbound_rules {
         rule.note_failure(deps, event, &failed).await?;
     }
     Ok(())

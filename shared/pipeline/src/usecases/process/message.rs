@@ -1,18 +1,18 @@
 //! Stores messages of contacts, and makes the records of all messages that come in.
 
-use super::{AppliedEvent, build_event_finish};
-use crate::features::INBOUND_RULES;
+use crate::Deps;
 use crate::measure::{MessageStage, record_stage};
 use crate::steps::inbound_arrival::InboundArrival;
-use crate::steps::person_thread::{self, FoundThread};
+use crate::steps::person_thread;
+use crate::steps::person_thread::FoundThread;
 use crate::steps::wake_up;
+use crate::usecases::process::{AppliedEvent, build_event_finish};
 use jiff::SignedDuration;
 use recado_domain::conversation::Conversation;
 use recado_domain::event::{FollowUpJob, MessagePosition, ProcessingRecord};
 use recado_domain::ids::{Ordinal, ThreadId};
 use recado_domain::message::{Message, MessageChanges, MessageFile, Role};
 use recado_domain::reason::Reason;
-use recado_ports::Deps;
 use recado_ports::ports::{InboundWrite, PortError, PortResult, StoreInboundOutcome};
 use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
 use recado_ports::step_commit::{StepCommit, StepJob, StepOutcome, StepRecords};
@@ -40,7 +40,7 @@ pub(super) async fn store_contact_message(
 
 /// Has every rule note what a message tells before its conversation is known.
 pub(super) async fn note_arrival(deps: &Deps, arrival: &InboundArrival<'_>) -> PortResult<()> {
-    for rule in INBOUND_RULES {
+    for rule in deps.features().inbound_rules {
         rule.note_arrival(deps, arrival).await?;
     }
     Ok(())
@@ -53,7 +53,7 @@ pub(super) async fn apply_message(
     conversation: &mut Conversation,
     message: &mut Message,
 ) -> PortResult<()> {
-    for rule in INBOUND_RULES {
+    for rule in deps.features().inbound_rules {
         rule.apply_message(deps, arrival, conversation, message).await?;
     }
     Ok(())
@@ -65,7 +65,7 @@ pub(super) async fn follow_message(
     arrival: &InboundArrival<'_>,
     place: &MessagePosition,
 ) -> PortResult<()> {
-    for rule in INBOUND_RULES {
+    for rule in deps.features().inbound_rules {
         if rule.follows_message(&arrival.inbound.content) {
             rule.follow_message(deps, arrival, place).await?;
         }
@@ -75,7 +75,7 @@ pub(super) async fn follow_message(
 
 /// Returns `true` if a rule refuses the message of a contact, whose thread was found.
 async fn is_refused(deps: &Deps, arrival: &InboundArrival<'_>, found: &FoundThread<'_>) -> PortResult<bool> {
-    for rule in INBOUND_RULES {
+    for rule in deps.features().inbound_rules {
         if rule.refuses_message(deps, arrival, found).await? {
             return Ok(true);
         }
@@ -197,7 +197,9 @@ async fn save_arrival(
     );
     conversation.raise_revision();
     // A rule that follows the message does so before its event is finished.
-    let is_followed = INBOUND_RULES
+    let is_followed = deps
+        .features()
+        .inbound_rules
         .iter()
         .any(|rule| rule.follows_message(&message.content));
     let is_finished = !is_followed;

@@ -1,16 +1,17 @@
 //! Messages with `fromMe`: echoes of messages that Recado sent, and messages that a person typed on the phone. Only a
 //! message typed on the phone is a person's answer.
 
-use super::message::{
-    apply_message, build_message, follow_message, note_arrival, open_conversation, save_with_message,
-};
-use crate::features::INBOUND_RULES;
+use crate::Deps;
+use crate::deps::capabilities;
 use crate::steps::identity::{derive_thread_id, load_identity_key};
 use crate::steps::inbound_arrival::InboundArrival;
 use crate::steps::linked_threads::take_over_others;
 use crate::steps::message_target::find_sent_message;
 use crate::steps::person_thread::{find_person_thread, learn_identity};
 use crate::steps::wake_up;
+use crate::usecases::process::message::{
+    apply_message, build_message, follow_message, note_arrival, open_conversation, save_with_message,
+};
 use jiff::{SignedDuration, Timestamp};
 use recado_domain::content::Content;
 use recado_domain::conversation::{Conversation, ConversationMode};
@@ -22,8 +23,6 @@ use recado_domain::instance::{Echo, HashedEcho, InFlightSend, OwnMessageEcho};
 use recado_domain::message::Role;
 use recado_domain::millis::add_duration;
 use recado_domain::outbox::hash_text;
-use recado_ports::Deps;
-use recado_ports::deps::capabilities;
 use recado_ports::ports::{NoteChange, PortError, PortResult, StoreInboundOutcome};
 use recado_ports::records::aliases::find_alias;
 use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
@@ -105,7 +104,7 @@ async fn is_automatic(
     arrival: &InboundArrival<'_>,
     conversation: &Conversation,
 ) -> PortResult<bool> {
-    for rule in INBOUND_RULES {
+    for rule in deps.features().inbound_rules {
         if rule.is_automatic(deps, arrival, conversation).await? {
             return Ok(true);
         }

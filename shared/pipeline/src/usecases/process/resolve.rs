@@ -4,12 +4,13 @@
 //! message tells who wrote it and in which chat. The provider's data about that may be written from the author's view,
 //! with the two sides exchanged. Echoes and failures may be about a send that still runs.
 
-use super::operator_message::is_known_message;
+use crate::Deps;
 use crate::steps::connection;
 use crate::steps::inbound_arrival::InstanceEvent;
 use crate::steps::message_target::find_target_message;
 use crate::steps::person_thread::resolve_phone_number;
 use crate::steps::verdict::Verdict;
+use crate::usecases::process::operator_message::is_known_message;
 use jiff::{SignedDuration, Timestamp};
 use recado_domain::contact::ContactAddress;
 use recado_domain::content::Content;
@@ -19,7 +20,6 @@ use recado_domain::instance::InFlightSend;
 use recado_domain::message::{Message, Role};
 use recado_domain::millis::add_duration;
 use recado_domain::outbox::OutboxState;
-use recado_ports::Deps;
 use recado_ports::ports::{PortError, PortResult};
 use serde_json::Value;
 

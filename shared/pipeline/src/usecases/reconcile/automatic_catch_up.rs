@@ -1,5 +1,7 @@
 //! Automatic catch-ups: after a reconnection, and while an instance is silent at hours when messages usually come.
 
+use crate::Deps;
+use crate::deps::capabilities;
 use crate::steps::enabled_instance::find_enabled_instance;
 use crate::steps::history_reader::{
     CatchUpError, CatchUpLimits, CatchUpReport, HistoryUse, earliest_known_time, history_span, read_history,
@@ -9,8 +11,6 @@ use jiff::SignedDuration;
 use recado_domain::ids::InstanceId;
 use recado_domain::instance::{InstanceChange, InstanceState};
 use recado_domain::millis::add_duration;
-use recado_ports::Deps;
-use recado_ports::deps::capabilities;
 use recado_ports::ports::{HistoryError, PortResult};
 use recado_ports::random_id::generate_correlation_id;
 
@@ -28,11 +28,7 @@ const LIMITS: CatchUpLimits = CatchUpLimits {
 ///
 /// After a crash, the next catch-up is tried a quarter of an hour later: the stored start stays until everything was
 /// read.
-pub(super) async fn catch_up_automatically(
-    deps: &Deps,
-    id: &InstanceId,
-    state: &InstanceState,
-) -> PortResult<bool> {
+pub async fn catch_up_automatically(deps: &Deps, id: &InstanceId, state: &InstanceState) -> PortResult<bool> {
     let now = deps.system().now();
     let before = add_duration(now, -EVERY);
     let Some(from) = state.messages_missing_since() else {

@@ -3,6 +3,7 @@
 //! after a crash in between, the same is done again. A copy whose dead letter is gone, because it was redriven or
 //! deleted, is removed too.
 
+use crate::Deps;
 use crate::steps::give_up::{
     build_message_letter, dead_letter_unreadable, give_up_event, move_to_dead_letters, save_dead_letter,
     turns_letter_id,
@@ -19,7 +20,6 @@ use recado_domain::millis::add_duration;
 use recado_domain::outbox::OutboxState;
 use recado_domain::reason::Reason;
 use recado_domain::wake_up::{OutboundJob, SendJob, TurnsJob};
-use recado_ports::Deps;
 use recado_ports::ports::{DeadQueueMessage, PortError, PortResult};
 use recado_ports::records::configuration::find_config_by_external;
 use recado_ports::records::dead_letters::{find_dead_letter, find_failure_time};

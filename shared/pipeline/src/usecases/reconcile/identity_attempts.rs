@@ -1,6 +1,8 @@
 //! Has first messages sent once more, to linked identities, where WhatsApp did not acknowledge them. Such messages were seen to arrive by
 //! the identity and never by the number (evolution-api #2629).
 
+use crate::Deps;
+use crate::deps::capabilities;
 use crate::hooks::reconcile_pass::{PassMinute, ReconcilePass, is_every_minute};
 use crate::steps::enabled_instance::find_instance_of;
 use crate::steps::first_contact::{is_first_contact, may_begin_chat};
@@ -16,8 +18,6 @@ use recado_domain::ids::InstanceId;
 use recado_domain::message::Outgoing;
 use recado_domain::millis::add_duration;
 use recado_domain::outbox::OutboxState;
-use recado_ports::Deps;
-use recado_ports::deps::capabilities;
 use recado_ports::ports::{PageRequest, PortResult, UnacknowledgedFilter, UnacknowledgedSend, WriteOutcome};
 use std::collections::BTreeSet;
 
@@ -36,7 +36,7 @@ const PAGE: usize = 100;
 const PAGES_MAX: usize = 5;
 
 /// A first message without an acknowledgement goes once more, to the linked identity. An instance gets one attempt in a pass.
-pub(crate) static PASS: ReconcilePass = ReconcilePass {
+pub static PASS: ReconcilePass = ReconcilePass {
     name_in_report: "identity_attempts",
     failure_message: "messages without an acknowledgement were not looked at",
     is_due_at: is_every_minute,

@@ -1,9 +1,9 @@
 //! Enqueues pending events again that were recorded and not applied.
 
+use crate::Deps;
 use crate::steps::give_up::give_up_unreadable_event;
 use recado_domain::event::EventRecord;
 use recado_domain::ids::EventId;
-use recado_ports::Deps;
 use recado_ports::ports::{InboundEntry, PortError, PortResult};
 
 /// Enqueues a pending event again, under another deduplication id. Returns `false` if the event is not pending any more, or was given

@@ -1,11 +1,11 @@
 //! Shows the contact, while its turn is handled, that its messages were read and that somebody types.
 
+use crate::Deps;
+use crate::deps::capabilities;
 use crate::steps::beside::{run_beside, run_until_done};
 use crate::steps::turn::LeasedTurn;
 use recado_domain::config::InstanceConfig;
 use recado_domain::contact::ContactAddress;
-use recado_ports::Deps;
-use recado_ports::deps::capabilities;
 use std::future::Future;
 use std::sync::Arc;
 

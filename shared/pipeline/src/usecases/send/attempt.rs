@@ -1,7 +1,6 @@
 //! One attempt to send a message: it reserves a slot, claims the message, sends the request and stores the outcome.
 
-use super::{Handled, settle, unknown_outcome};
-use crate::features::{BESIDE_SEND, SEND_FORMS, SEND_GATES};
+use crate::Deps;
 use crate::hooks::send_form::{MessageForm, Replacement};
 use crate::hooks::send_gate::SendMoment;
 use crate::steps::beside::run_beside;
@@ -9,6 +8,7 @@ use crate::steps::outgoing::to_outgoing_message;
 use crate::steps::sending::{PARK_BEYOND, RETRY_SOON, SendContext, StepResult, Stop};
 use crate::steps::trace_span::TRACE_TARGET;
 use crate::steps::verdict::Verdict;
+use crate::usecases::send::{Handled, settle, unknown_outcome};
 use futures::future::{BoxFuture, join_all};
 use jiff::{SignedDuration, Timestamp};
 use recado_domain::instance::{ConnectionStatus, InFlightSend, InstanceState};
@@ -17,7 +17,6 @@ use recado_domain::millis::add_duration;
 use recado_domain::options::SendOptions;
 use recado_domain::outbox::hash_text;
 use recado_domain::rate::{is_long_wait, is_slot_missed};
-use recado_ports::Deps;
 use recado_ports::ports::{
     ClaimGuard, ClaimOutcome, OutgoingMessage, PortResult, Reservation, SlotTurn, WriteOutcome,
 };
@@ -49,7 +48,7 @@ pub(super) async fn attempt_send(
     };
     ask_gates(deps, context, message, SendMoment::AfterSlot).await?;
     let mut form = MessageForm::default();
-    for feature in SEND_FORMS {
+    for feature in deps.features().send_forms {
         feature.shape(deps, context, message, &mut form).await?;
     }
     let now = deps.system().now();
@@ -71,7 +70,7 @@ pub(super) async fn ask_gates(
     moment: SendMoment,
 ) -> StepResult<Option<Timestamp>> {
     let mut until: Option<Timestamp> = None;
-    for (moments, gate) in SEND_GATES {
+    for (moments, gate) in deps.features().send_gates {
         if moments.contains(&moment) {
             let holds = gate.check(deps, context, message).await?;
             until = until.into_iter().chain(holds).min();
@@ -89,7 +88,9 @@ async fn send_claimed(
     form: MessageForm,
 ) -> StepResult<Handled> {
     let outgoing = build_in_form(message, form);
-    let beside: Vec<BoxFuture<'_, ()>> = BESIDE_SEND
+    let beside: Vec<BoxFuture<'_, ()>> = deps
+        .features()
+        .beside_send
         .iter()
         .filter_map(|feature| feature.begin(deps, context.bound, message))
         .collect();

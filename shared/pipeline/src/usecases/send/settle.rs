@@ -1,13 +1,13 @@
 //! Stores the outcome of an attempt by a conditional write: nothing is stored if the message was changed meanwhile.
 
-use super::Handled;
-use crate::features::AFTER_COMMIT;
+use crate::Deps;
 use crate::hooks::after_commit::SendTerms;
 use crate::measure::{count_provider_error, count_retry, record_sent_message};
 use crate::steps::connection::{record_closed, record_refusal};
 use crate::steps::first_contact::stop_first_contacts;
 use crate::steps::sending::{PARK_BEYOND, RETRY_SOON, SendContext, StepResult, Stop};
 use crate::steps::verdict::Verdict;
+use crate::usecases::send::Handled;
 use jiff::SignedDuration;
 use recado_domain::config::InstanceConfig;
 use recado_domain::dead_letter::QueueName;
@@ -16,7 +16,6 @@ use recado_domain::instance::{ConnectionStatus, InFlightSend, InstanceChange, Un
 use recado_domain::message::Outgoing;
 use recado_domain::millis::add_duration;
 use recado_domain::reason::Reason;
-use recado_ports::Deps;
 use recado_ports::ports::{DeliveryLink, PortResult, SendOutcome, WriteOutcome};
 use recado_ports::step_commit::{SettlementWrite, StepCommit, StepOutcome, StepRecords};
 use std::time::Duration;
@@ -95,7 +94,7 @@ pub(super) fn collect_terms<'a>(deps: &'a Deps, bound: &InstanceConfig, message:
         link_kept: bound.tenant.retention.deliveries,
         made_once: None,
     };
-    for feature in AFTER_COMMIT {
+    for feature in deps.features().after_commit {
         feature.set_terms(deps, bound, message, &mut terms);
     }
     terms
@@ -205,7 +204,7 @@ pub(super) async fn store_sent(
     let sent_to = message.out.attempt_address().clone();
     message.provider_message_id = provider_message_id;
     let link = make_delivery_link(deps, context, message);
-    for feature in AFTER_COMMIT {
+    for feature in deps.features().after_commit {
         feature.complete_sent_message(deps, message).await?;
     }
     let why = why.map(str::to_owned);
@@ -225,7 +224,7 @@ pub(super) async fn store_sent(
     if deps.commit_step(&step).await? != StepOutcome::Committed {
         return Ok(WriteOutcome::Conflict);
     }
-    for feature in AFTER_COMMIT {
+    for feature in deps.features().after_commit {
         let sent = feature.message_was_sent(deps, context.bound, message, &sent_to);
         sent.await?;
     }
@@ -253,7 +252,7 @@ async fn settle_accepted(
             "the provider holds the message back"
         );
     }
-    for feature in AFTER_COMMIT {
+    for feature in deps.features().after_commit {
         let accepted = feature.attempt_was_accepted(deps, context, message, flight.claimed_at);
         accepted.await?;
     }

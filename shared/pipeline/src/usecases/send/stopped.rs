@@ -3,21 +3,19 @@
 //! A parked conversation waits outside the queue, in order, and costs nothing. A void reply is cancelled wherever it would wait: a person
 //! has its conversation, or the conversation went on without it. It stays void, because epochs only grow.
 
-use super::unknown_outcome::settle_if_already_sent;
-use super::{Handled, is_queued_reply};
+use crate::Deps;
 use crate::measure::{MessageEnd, count_message_end, count_parked};
-use crate::steps::effects::{describe_done_effects, is_left_by_agent};
 use crate::steps::reply_coverage::highest_covered_ordinal;
 use crate::steps::sending::{SendContext, Stop};
 use crate::steps::unsent_message::{cancel_unsent_message, give_up_unsent_message};
 use crate::steps::wake_up;
+use crate::usecases::send::unknown_outcome::settle_if_already_sent;
+use crate::usecases::send::{Handled, is_queued_reply};
 use jiff::Timestamp;
 use recado_domain::conversation::{Conversation, ConversationMode};
-use recado_domain::effects::EffectEntry;
 use recado_domain::instance::{ConnectionStatus, ParkedConversation};
 use recado_domain::message::Outgoing;
 use recado_domain::reason::Reason;
-use recado_ports::Deps;
 use recado_ports::ports::{PortResult, WriteOutcome};
 use recado_ports::random_id::generate_nonce;
 
@@ -142,27 +140,6 @@ pub(super) async fn cancel_void_reply(deps: &Deps, message: &Outgoing) -> PortRe
     Ok(cancelled.unwrap_or(Handled::RETRY_SOON))
 }
 
-/// Leaves a note in a conversation that people have. The note tells what was done for the messages that a cancelled reply would
-/// have answered.
-async fn note_effects_of_reply(
-    deps: &Deps,
-    conversation: &mut Conversation,
-    reply: &Outgoing,
-) -> PortResult<()> {
-    let turn = reply.out.turn.as_ref();
-    let known = turn.and_then(|turn| Some((turn.effects_upto?, turn.asked_at?)));
-    let known = known.filter(|(upto, _)| *upto > 0 && is_left_by_agent(conversation));
-    let Some((upto, asked_at)) = known else {
-        return Ok(());
-    };
-    let covers = reply.out.covers;
-    let is_of_turn = |entry: &EffectEntry| entry.is_of_turn(&reply.conversation, (upto, covers), asked_at);
-    if let Some(note) = describe_done_effects(deps, conversation, is_of_turn).await? {
-        conversation.note_for_people(&note, deps.system().now());
-    }
-    Ok(())
-}
-
 /// Stores the cancellation of a void reply. If the reply was certainly not sent, the messages that only this reply covered are owed an
 /// answer again, by people or by the agent.
 async fn write_cancellation(
@@ -179,7 +156,11 @@ async fn write_cancellation(
         let left = highest_covered_ordinal(deps, &conversation, Some(message.ordinal)).await?;
         conversation.reopen_unanswered(left, now);
     }
-    note_effects_of_reply(deps, &mut conversation, &message).await?;
+    for feature in deps.features().after_commit {
+        feature
+            .reply_was_cancelled(deps, &mut conversation, &message)
+            .await?;
+    }
     // The conversation is written even if nothing changes: a give-back that counted this message as a valid reply must
     // read again.
     conversation.raise_revision();

@@ -1,12 +1,13 @@
 //! Looks for evidence of a send with unknown outcome before the message is repeated or given up.
 
-use super::Handled;
-use super::settle::{collect_terms, store_sent};
+use crate::Deps;
 use crate::measure::count_retry;
 use crate::steps::linked_threads::{find_latest_conversation, other_name};
 use crate::steps::outgoing::to_outgoing_message;
 use crate::steps::sending::{RETRY_SOON, SendContext, StepResult, Stop};
 use crate::steps::verdict::Verdict;
+use crate::usecases::send::Handled;
+use crate::usecases::send::settle::{collect_terms, store_sent};
 use jiff::SignedDuration;
 use recado_domain::config::InstanceConfig;
 use recado_domain::contact::ContactAddress;
@@ -18,7 +19,6 @@ use recado_domain::message::Outgoing;
 use recado_domain::millis::add_duration;
 use recado_domain::outbox::OutboxState;
 use recado_domain::reason::Reason;
-use recado_ports::Deps;
 use recado_ports::ports::{PortResult, SendEvidence, WriteOutcome};
 
 /// Interval between two checks for evidence.

@@ -15,11 +15,11 @@ use recado_domain::inbound::WebhookItem;
 use recado_domain::message::Message;
 use recado_domain::millis::{add_duration, add_millis};
 use recado_domain::options::SendOptions;
-use recado_pipeline::deliver::{self, DeliverRequest};
-use recado_pipeline::message_file::open_message_file;
+use recado_files::message_file::open_message_file;
+use recado_operators::trace::{TraceTarget, find_provider_message, find_trace, load_timeline};
 use recado_pipeline::ports::{ConversationFilter, Store, System};
-use recado_pipeline::trace::{TraceTarget, find_provider_message, find_trace, load_timeline};
 use recado_pipeline::{random_id, upload};
+use recado_sends::DeliverRequest;
 use std::fmt::Debug;
 use std::sync::Arc;
 
@@ -133,7 +133,7 @@ impl Stranger {
                     send_at: later.map(|later| add_duration(world.system.now(), later)),
                     correlation: random_id::generate_correlation_id(&world.system),
                 };
-                let accepted = deliver::accept_message(world, caller, instance, request).await;
+                let accepted = recado_sends::accept_message(world, caller, instance, request).await;
                 answers += &told("a message", accepted);
             }
         }

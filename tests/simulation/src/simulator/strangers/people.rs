@@ -8,6 +8,8 @@ use crate::simulator::{FunctionWorld, Simulator};
 use futures::executor::block_on;
 use jiff::SignedDuration;
 use jiff::civil::date;
+use recado_access as tokens;
+use recado_access::NewToken;
 use recado_domain::access::{Caller, TokenRole};
 use recado_domain::config::InstanceConfig;
 use recado_domain::ids::{BatchId, GuestId, InvitationTemplateName, OccasionId, TenantId, TokenName};
@@ -18,17 +20,16 @@ use recado_domain::invitations::{
 use recado_domain::millis::add_duration;
 use recado_domain::opt_out::{OptOut, OptOutSource, RecipientAddress};
 use recado_domain::published_event::EventCursor;
-use recado_pipeline::deliver::{self, LogFilter};
+use recado_endpoints::published_events::{EventQuery, list_events};
+use recado_invitations::LogFilter;
 use recado_pipeline::ports::{LogPlace, Store, System};
-use recado_pipeline::published_events::{EventQuery, list_events};
 use recado_pipeline::records::batches::find_batch;
 use recado_pipeline::records::guests::save_guest;
 use recado_pipeline::records::invitations::{begin_invitation, find_invitation};
 use recado_pipeline::records::opt_outs::apply_opt_out;
 use recado_pipeline::table::{Versioned, put_record};
-use recado_pipeline::tokens::{self, NewToken};
-use recado_pipeline::usage::{UsageGroup, UsageRequest, read_usage};
-use recado_pipeline::{occasions, operate, opt_outs};
+use recado_usage::{UsageGroup, UsageRequest, read_usage};
+
 use recado_testkit::stored_batch::store_batch;
 use std::fmt::Debug;
 
@@ -87,9 +88,12 @@ impl Stranger {
                 let occasion = occasion_id();
                 for named in [None, Some(theirs)] {
                     answers += &[
-                        shown(occasions::list_occasions(world, caller, named, &page()).await),
-                        shown(occasions::list_guests(world, caller, named, &occasion, &page()).await),
-                        shown(deliver::list_invitations(world, caller, named, &occasion, &page()).await),
+                        shown(recado_occasions::list_occasions(world, caller, named, &page()).await),
+                        shown(recado_occasions::list_guests(world, caller, named, &occasion, &page()).await),
+                        shown(
+                            recado_invitations::list_invitations(world, caller, named, &occasion, &page())
+                                .await,
+                        ),
                     ]
                     .concat();
                 }
@@ -98,12 +102,14 @@ impl Stranger {
                 for contact in self.contacts() {
                     let number = contact.split('@').next().unwrap_or_default();
                     for named in [None, Some(theirs)] {
-                        answers += &shown(deliver::find_session(world, caller, named, number, None).await);
+                        answers += &shown(
+                            recado_invitations::find_session(world, caller, named, number, None).await,
+                        );
                     }
                 }
             }
             Way::OptOuts => {
-                let listed = opt_outs::list_opt_outs(world, caller, theirs, &page()).await;
+                let listed = recado_opt_outs::list_opt_outs(world, caller, theirs, &page()).await;
                 answers += &shown(listed.ok().flatten().ok_or(()));
             }
             Way::Usage => {
@@ -123,7 +129,7 @@ impl Stranger {
             }
             _ => {
                 for id in &known.conversations {
-                    let listed = operate::list_effects(world, caller, id).await;
+                    let listed = recado_operators::list_effects(world, caller, id).await;
                     answers += &told("a list of effects", listed);
                 }
             }
@@ -141,9 +147,9 @@ impl Stranger {
         let mut answers = String::new();
         for named in [None, Some(&self.other.tenant.id)] {
             answers += &[
-                shown(deliver::list_batches(world, caller, named, &page()).await),
-                shown(deliver::find_batch(world, caller, named, &batch_id()).await),
-                shown(deliver::export_invitations(world, caller, named, &all, &page()).await),
+                shown(recado_batches::list_batches(world, caller, named, &page()).await),
+                shown(recado_batches::find_batch(world, caller, named, &batch_id()).await),
+                shown(recado_invitations::export_invitations(world, caller, named, &all, &page()).await),
             ]
             .concat();
         }
@@ -159,7 +165,7 @@ impl Stranger {
         let (caller, theirs) = (&self.caller, Some(&self.other.tenant.id));
         let mut answers = String::new();
         for order in [BatchOrder::Pause, BatchOrder::Resume, BatchOrder::Cancel] {
-            let ordered = deliver::order_batch(world, caller, theirs, &batch_id(), order).await;
+            let ordered = recado_batches::order_batch(world, caller, theirs, &batch_id(), order).await;
             answers += &told("an order about a batch", ordered);
         }
         answers
@@ -180,11 +186,11 @@ impl Stranger {
         [
             told(
                 "an added guest",
-                occasions::add_guests(world, caller, theirs, &occasion, rows).await,
+                recado_occasions::add_guests(world, caller, theirs, &occasion, rows).await,
             ),
             told(
                 "a deleted guest",
-                occasions::delete_guest(world, caller, theirs, (&occasion, &guest_id())).await,
+                recado_occasions::delete_guest(world, caller, theirs, (&occasion, &guest_id())).await,
             ),
         ]
         .concat()

@@ -1,8 +1,8 @@
 //! One conversation in a transcript: its messages as later edits and deletions left them, and their files. These are the files that the
 //! model sees, the texts of others, and what is missing.
 
-use super::super::reading::{DELETED, TurnReading};
 use crate::steps::message_target::is_same_message;
+use crate::steps::turn::reading::{DELETED, TurnReading};
 use recado_domain::content::Content;
 use recado_domain::context::{QuotedMessage, render_claimed_quote, render_quote};
 use recado_domain::file_text::{disarm_labels, disarm_marks, render_file_text};
@@ -277,7 +277,7 @@ fn render_unquoting(message: &Message) -> String {
 pub(crate) type ShownFile = (MediaType, Result<Vec<u8>, FileOmission>);
 
 /// The files that the model sees in one turn, by the ordinals of their messages.
-pub(crate) type ShownFiles = BTreeMap<Ordinal, ShownFile>;
+pub type ShownFiles = BTreeMap<Ordinal, ShownFile>;
 
 /// The files of the messages that a turn reads, while the transcript is built.
 pub(super) struct TranscriptFiles {

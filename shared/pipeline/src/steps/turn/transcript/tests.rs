@@ -9,7 +9,7 @@ use recado_domain::outbox::{Author, Outbox};
 use recado_domain::reason::Reason;
 use recado_ports::settings::Settings;
 
-pub(crate) fn message(ordinal: u64, role: Role, written_at: i64, text: &str) -> Message {
+pub fn message(ordinal: u64, role: Role, written_at: i64, text: &str) -> Message {
     let instance = InstanceId::parse("i").unwrap();
     Message {
         conversation: ConversationId::new(

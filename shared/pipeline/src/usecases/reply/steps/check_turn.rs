@@ -2,7 +2,8 @@
 //! [`recado_domain::turn::TurnStep::Limits`]: check that the agent owes an answer now, that the instance is open, and that no limit
 //! of the agent is reached. Turns that wait for one opening begin one behind the other, not all at once.
 
-use crate::features::TURN_PARTS;
+use crate::Deps;
+use crate::deps::{capabilities, pair_rate};
 use crate::steps::budget_reading::{measure_budget, read_prices};
 use crate::steps::save_conversation::save_conversation;
 use crate::steps::turn::reading::TurnReading;
@@ -22,8 +23,6 @@ use recado_domain::price::PriceList;
 use recado_domain::service_window::is_window_open;
 use recado_domain::usage::resolve_usage_day;
 use recado_domain::wake_up::{TurnJob, TurnsJob};
-use recado_ports::Deps;
-use recado_ports::deps::{capabilities, pair_rate};
 use recado_ports::ports::{PortResult, WriteOutcome};
 use recado_ports::step_commit::{ReplyWrite, StepCommit, StepJob, StepOutcome, StepRecords};
 
@@ -63,7 +62,7 @@ pub(in crate::usecases::reply) async fn check_owed(
         },
         TurnDecision::StandDown => TurnEnd::NewerMessage,
         TurnDecision::NothingOwed => {
-            for part in TURN_PARTS {
+            for part in deps.features().turn_parts {
                 part.follow_nothing_owed(deps, conversation, newest).await?;
             }
             TurnEnd::NothingOwed

@@ -1,13 +1,15 @@
 //! The step [`recado_domain::turn::TurnStep::Commit`]: commits the reply with the jobs that follow from it, or that nothing is answered.
 //! A turn that ends before that gives its lease back.
 
-use crate::features::REPLY_CHECKS;
-use crate::measure::{self, MessageStage, TurnPhase};
+use crate::Deps;
+use crate::measure;
+use crate::measure::{MessageStage, TurnPhase};
 use crate::steps::turn::LeasedTurn;
 use crate::steps::turn::draft::DraftedReply;
 use crate::steps::turn::reading::TurnReading;
 use crate::steps::turn::turn_end::{TurnEnd, TurnStop};
-use crate::steps::wake_up::{self, resolve_debounce};
+use crate::steps::wake_up;
+use crate::steps::wake_up::resolve_debounce;
 use jiff::Timestamp;
 use recado_domain::config::InstanceConfig;
 use recado_domain::conversation::{CommittedDecision, Conversation, Draft, UnsentUse};
@@ -19,7 +21,6 @@ use recado_domain::reason::Reason;
 use recado_domain::turn::StepDuration;
 use recado_domain::usage::resolve_usage_day;
 use recado_domain::wake_up::{TurnJob, TurnsJob};
-use recado_ports::Deps;
 use recado_ports::ports::{PortResult, WriteOutcome};
 use recado_ports::retry_write::{WriteAttempt, repeat_lost_write, retry_lost_write};
 use recado_ports::step_commit::{ReplyWrite, StepCommit, StepJob, StepOutcome, StepRecords};
@@ -126,7 +127,7 @@ async fn try_to_commit_reply(
         return Ok(WriteAttempt::Done(()));
     }
     let conversation = read_again(deps, &before.id).await?;
-    for check in REPLY_CHECKS {
+    for check in deps.features().reply_checks {
         if let Some(end) = check
             .find_end_after_lost_commit(deps, turn, &conversation)
             .await?
@@ -152,7 +153,7 @@ async fn save_reply(
 ) -> PortResult<StepOutcome> {
     let (job, draft) = (ready.turn.job, &ready.turn.draft);
     let mut beside = Vec::new();
-    for check in REPLY_CHECKS {
+    for check in deps.features().reply_checks {
         let Some(writes) = check.list_commit_conditions(ready.turn) else {
             return Ok(StepOutcome::Conflict);
         };

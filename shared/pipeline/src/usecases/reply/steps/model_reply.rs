@@ -1,6 +1,6 @@
 //! The step [`recado_domain::turn::TurnStep::Model`]: asks the model for the reply, and has the calls answered that it makes before.
 
-use crate::features::TURN_PARTS;
+use crate::Deps;
 use crate::hooks::turn_part::AnsweredCall;
 use crate::measure;
 use crate::steps::turn::LeasedTurn;
@@ -13,7 +13,6 @@ use recado_domain::decision::OfferedDecisions;
 use recado_domain::message::TokenUsage;
 use recado_domain::present::Present;
 use recado_domain::usage::ModelUse;
-use recado_ports::Deps;
 use recado_ports::ports::{LlmError, LlmReply, LlmRequest, ModelCall, ToolExchange};
 use std::mem;
 use std::time::Duration;
@@ -43,7 +42,7 @@ pub(in crate::usecases::reply) async fn ask_model(
 
 /// Returns the answer of the part of the turn that answers in the place of the model, if one does.
 async fn answer_in_place(deps: &Deps, turn: &mut LeasedTurn<'_>) -> Result<Option<TurnAnswer>, TurnStop> {
-    for part in TURN_PARTS {
+    for part in deps.features().turn_parts {
         if let Some(answer) = part.answer_in_place(deps, turn).await? {
             return Ok(Some(answer));
         }
@@ -53,16 +52,16 @@ async fn answer_in_place(deps: &Deps, turn: &mut LeasedTurn<'_>) -> Result<Optio
 
 /// Asks the model for a reply. It has what is left of the turn's time.
 async fn request_answer(deps: &Deps, turn: &mut LeasedTurn<'_>) -> Result<TurnAnswer, TurnStop> {
-    for part in TURN_PARTS {
+    for part in deps.features().turn_parts {
         part.prepare_request(deps, turn).await;
     }
     let asked_at = deps.system().now();
     let left = turn.time.left_for_model(asked_at, deps.settings().llm_timeout);
     let mut request = build_request(turn, asked_at, left.ok_or(TurnEnd::NoTimeLeft)?);
-    for part in TURN_PARTS {
+    for part in deps.features().turn_parts {
         part.add_to_request(deps, turn, &mut request).await;
     }
-    for part in TURN_PARTS {
+    for part in deps.features().turn_parts {
         part.finish_request(deps, turn, &mut request).await?;
     }
     match ask_until_reply(deps, turn, request, deps.system().now()).await {
@@ -174,7 +173,7 @@ async fn mend_request(
     mut error: LlmError,
     earlier: usize,
 ) -> Result<(), LlmError> {
-    for part in TURN_PARTS {
+    for part in deps.features().turn_parts {
         match part.mend_request(deps, turn, request, error, earlier).await {
             Ok(()) => return Ok(()),
             Err(left) => error = left,
@@ -214,7 +213,7 @@ async fn answer_call(
     turn: &mut LeasedTurn<'_>,
     call: &ModelCall,
 ) -> Result<Option<AnsweredCall>, TurnStop> {
-    for part in TURN_PARTS {
+    for part in deps.features().turn_parts {
         if let Some(answer) = part.answer_call(deps, turn, call).await? {
             return Ok(Some(answer));
         }

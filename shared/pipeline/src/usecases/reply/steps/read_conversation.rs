@@ -2,6 +2,7 @@
 //! [`recado_domain::turn::TurnStep::Choose`]: reads the conversation and its newest messages, finds the configuration with which the
 //! turn works, and chooses the messages that it reads.
 
+use crate::Deps;
 use crate::steps::enabled_instance::find_instance_of;
 use crate::steps::turn::reading::{TurnReading, wants_answer};
 use crate::steps::turn::turn_end::{TurnEnd, TurnStop};
@@ -10,7 +11,6 @@ use recado_domain::config::InstanceConfig;
 use recado_domain::conversation::Conversation;
 use recado_domain::ids::{ConversationId, Ordinal};
 use recado_domain::message::Message;
-use recado_ports::Deps;
 use recado_ports::ports::PortResult;
 use std::sync::Arc;
 

@@ -1,6 +1,8 @@
 //! The steps [`recado_domain::turn::TurnStep::Place`] and [`recado_domain::turn::TurnStep::Lease`]: takes what a turn must hold to
 //! draft its reply. These are a place among the turns that run at once, if the tenant limits them, and the conversation's lease.
 
+use crate::Deps;
+use crate::deps::ExclusiveTurn;
 use crate::measure;
 use crate::steps::save_conversation::save_conversation;
 use crate::steps::turn::TurnTime;
@@ -13,8 +15,6 @@ use recado_domain::ids::{Nonce, TenantId};
 use recado_domain::message::Message;
 use recado_domain::millis::add_duration;
 use recado_domain::turn_places::PlaceAnswer;
-use recado_ports::Deps;
-use recado_ports::deps::ExclusiveTurn;
 use recado_ports::ports::{PortError, PortResult, WriteOutcome};
 use recado_ports::random_id::generate_nonce;
 use recado_ports::records::turn_places::find_turn_places;

@@ -1,0 +1,10 @@
+//! Files of messages: they are fetched, read, shown to models and deleted.
+
+pub mod due_files;
+pub mod file_fetch;
+pub mod file_job;
+pub mod file_reading;
+pub mod file_record;
+pub mod file_routes;
+pub mod message_file;
+pub mod message_files;

@@ -1,0 +1,145 @@
+//! `POST /v1/instances/{id}/messages`: sends a message to any recipient, now or later.
+
+use crate::outgoing_fields::OutgoingFields;
+#[cfg(feature = "schema")]
+use crate::outgoing_schema::OutgoingContentSchema;
+use crate::{AcceptedMessage, DeliverRequest};
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use axum::{Extension, Json};
+use recado_domain::Timestamp;
+use recado_domain::ids::{ConversationId, CorrelationId, IdempotencyKey, InstanceId, MessageId};
+use recado_domain::message::MessageStatus;
+use recado_domain::metadata::Metadata;
+#[cfg(feature = "schema")]
+use recado_http::api::message_fields::IdempotencyHeader;
+use recado_http::api::message_fields::parse_idempotency_key;
+#[cfg(feature = "schema")]
+use recado_http::api::problem_answers::{Conflict, Unprocessable};
+use recado_http::api::request::{Asked, RequestBody};
+use recado_http::problem::HttpProblem;
+use recado_http::query::PathParam;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// A message that was accepted for sending.
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+struct AcceptedView {
+    id: MessageId,
+    status: MessageStatus,
+    /// Absent until a scheduled message falls due.
+    conversation_id: Option<ConversationId>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    send_at: Option<Timestamp>,
+}
+
+impl From<AcceptedMessage> for AcceptedView {
+    fn from(accepted: AcceptedMessage) -> Self {
+        Self {
+            id: accepted.id,
+            status: accepted.status,
+            conversation_id: accepted.conversation,
+            send_at: accepted.send_at,
+        }
+    }
+}
+
+/// A message that a client wants to send. Either `text` or `content` is required.
+#[derive(Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "schema", schema(example = json!({"to": "+55 11 90000-0001", "text": "Seu pedido saiu.", "message_id": "order-7"})))]
+struct SendRequest {
+    to: String,
+    /// The text of the message, as an alternative to `content`.
+    text: Option<String>,
+    /// Content of any other kind, as an alternative to `text`.
+    #[cfg_attr(feature = "schema", schema(value_type = Option<OutgoingContentSchema>))]
+    content: Option<Value>,
+    /// The message that is replied to, the contact's or ours, by our id or by the provider's.
+    reply_to: Option<String>,
+    #[serde(default)]
+    mentions: Vec<String>,
+    link_preview: Option<bool>,
+    /// The client's idempotency key, as an alternative to the header `Idempotency-Key`.
+    message_id: Option<IdempotencyKey>,
+    metadata: Option<Map<String, Value>>,
+    send_at: Option<Timestamp>,
+}
+
+/// Sends a message to any recipient, now or later.
+///
+/// The message is stored and queued (or waits for its time), not sent yet. A repeated request with the same key answers
+/// 200; another request with that key is a 409.
+#[cfg_attr(feature = "schema", utoipa::path(
+    post,
+    path = "/v1/instances/{id}/messages",
+    params(("id" = String, Path, description = "Id of the instance"), IdempotencyHeader),
+    request_body = SendRequest,
+    responses(
+        (
+            status = 200,
+            body = AcceptedView,
+            description = "The message was accepted before",
+            headers(("Location" = String, description = "Path of the message"))
+        ),
+        (
+            status = 202,
+            body = AcceptedView,
+            description = "The message is accepted",
+            headers(("Location" = String, description = "Path of the message"))
+        ),
+        Conflict,
+        Unprocessable
+    )
+))]
+pub async fn post_send(
+    Asked(api, caller): Asked,
+    PathParam(id): PathParam<String>,
+    Extension(correlation): Extension<CorrelationId>,
+    body: RequestBody,
+) -> Result<Response, HttpProblem> {
+    let instance = InstanceId::parse(&id).map_err(|_| HttpProblem::not_found("there is no such instance"))?;
+    let key = parse_idempotency_key(&body.headers)?;
+    let wanted: SendRequest = body.parse().await?;
+    let metadata = wanted.metadata.as_ref().map(Metadata::from_object).transpose();
+    let said = OutgoingFields {
+        text: wanted.text.map(|text| text.trim().to_owned()),
+        content: wanted.content,
+        reply_to: wanted.reply_to,
+        mentions: wanted.mentions,
+        link_preview: wanted.link_preview,
+    };
+    let (content, options) = said.parse_outgoing()?;
+    let send = DeliverRequest {
+        content,
+        options,
+        to: wanted.to,
+        key: merge_keys(key, wanted.message_id)?,
+        metadata: metadata.map_err(|error| HttpProblem::bad_request(error.to_string()))?,
+        send_at: wanted.send_at,
+        correlation,
+    };
+    let accepted = crate::accept_message(&api.deps, &caller, &instance, send).await?;
+    let location = [(header::LOCATION, format!("/v1/messages/{}", accepted.id))];
+    let status = if accepted.repeated {
+        StatusCode::OK
+    } else {
+        StatusCode::ACCEPTED
+    };
+    Ok((status, location, Json(AcceptedView::from(accepted))).into_response())
+}
+
+fn merge_keys(
+    header: Option<IdempotencyKey>,
+    field: Option<IdempotencyKey>,
+) -> Result<Option<IdempotencyKey>, HttpProblem> {
+    match (header, field) {
+        (Some(header), Some(field)) if header != field => Err(HttpProblem::bad_request(
+            "Idempotency-Key and message_id are different keys",
+        )),
+        (header, field) => Ok(header.or(field)),
+    }
+}
