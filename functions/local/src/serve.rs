@@ -17,9 +17,9 @@ use crate::workers;
 use anyhow::{Context, Result, bail};
 use axum::Router;
 use futures::future::{LocalBoxFuture, join, ready};
+use recado_checks::key_check;
+use recado_checks::key_check::{FoundKeys, InstanceKeys};
 use recado_configuration::StartedConfiguration;
-use recado_configuration::key_check;
-use recado_configuration::key_check::{FoundKeys, InstanceKeys};
 use recado_domain::secret::Secret;
 use recado_embedded::{
     Embedded, EmbeddedSystem, EventReader, FULL_DISK_REMEDY, RecoveryCounts, is_disk_full,

@@ -1,6 +1,6 @@
 //! Prints at a start where Recado listens and the state of each instance.
 
-use recado_configuration::key_check::{FoundKeys, InstanceKeys};
+use recado_checks::key_check::{FoundKeys, InstanceKeys};
 use recado_domain::config::{ConfigDocument, KeptEntry};
 use recado_domain::http_agent::HTTP_AGENT_MODEL;
 use recado_local::environment::LocalEnvironment;

@@ -81,7 +81,6 @@ mod text_conversions;
 pub mod thread_hold;
 pub mod time_words;
 pub mod trace_context;
-pub mod trend;
 pub mod turn;
 pub mod turn_places;
 pub mod typing;

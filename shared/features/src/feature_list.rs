@@ -12,7 +12,7 @@ use recado_alerts::{connection_looks, inactivity, sampling, standings};
 use recado_batches::BatchJobs;
 use recado_batches::due_batches::DueBatches;
 use recado_batches::paused_batch::PausedBatchGate;
-use recado_configuration::missing_secrets;
+use recado_checks::missing_secrets;
 use recado_contacts::{contact_pictures, retention};
 use recado_dead_letters::dead_letter_retention;
 use recado_files::due_files::DueFiles;

@@ -86,7 +86,7 @@ macro_rules! list_operator_routes {
             POST "/v1/instances/{id}/pairing" Configure => recado_configuration::onboarding_routes::post_pairing;
             POST "/v1/instances/{id}/check" Configure => recado_configuration::onboarding_routes::post_check;
             // It asks the providers and the model.
-            GET "/v1/checks" Configure => recado_configuration::check_routes::get_checks;
+            GET "/v1/checks" Configure => recado_checks::check_routes::get_checks;
             GET "/v1/conversations" Read => recado_operators::conversation_routes::list_conversations;
             GET "/v1/conversations/{id}" Read => recado_operators::conversation_routes::get_conversation;
             PATCH "/v1/conversations/{id}" Operate => recado_operators::conversation_routes::patch_conversation;
@@ -140,7 +140,7 @@ macro_rules! list_operator_routes {
             GET "/v1/alerts/notifications" Read => recado_alerts::alert_routes::list_notifications;
             POST "/v1/alerts/notifications/{id}/redrive" Operate => recado_alerts::alert_routes::redrive_notification;
             POST "/v1/alerts/test" Operate => recado_alerts::alert_routes::post_test;
-            DELETE "/v1/tenants/{id}" Administer => recado_configuration::tenant_removal_routes::delete_tenant;
+            DELETE "/v1/tenants/{id}" Administer => recado_tenant_removal::removal_routes::delete_tenant;
             GET "/v1/token" Read => recado_http::api::tokens::get_own_token;
             GET "/v1/tokens" Administer => recado_http::api::tokens::list_tokens;
             POST "/v1/tokens" Administer => recado_http::api::tokens::post_token;
@@ -159,7 +159,7 @@ macro_rules! list_operator_routes {
             GET "/v1/webhooks/{id}/failed" Read => recado_endpoints::endpoint_routes::failed_events::list_failed_events;
             POST "/v1/webhooks/{id}/failed/redrive" Operate => recado_endpoints::endpoint_routes::failed_events::post_failed_redrive;
             POST "/v1/webhooks/{id}/replay" Operate => recado_endpoints::endpoint_routes::posts::post_replay;
-            GET "/v1/trace" Read => recado_operators::trace_routes::get_trace;
+            GET "/v1/trace" Read => recado_message_views::trace_routes::get_trace;
             GET "/v1/trends" Read => recado_alerts::trend_routes::get_trends;
             GET "/v1/usage" Read => recado_usage::usage_routes::get_usage;
             GET "/simulator/outbox" Read => crate::simulator::list_simulated_outbox;

@@ -14,6 +14,7 @@ mod look;
 pub mod notification_problems;
 pub mod sampling;
 pub mod standings;
+mod trend;
 pub mod trend_routes;
 pub mod trends;
 pub mod whatsapp_health;

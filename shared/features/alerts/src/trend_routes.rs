@@ -1,11 +1,11 @@
 //! `GET /v1/trends`: what the samples of the last hours tell.
 
+use crate::trend::{InstanceUptime, TrendPoint, TrendSummary};
 use crate::trends::{TrendReport, TrendRequest, read_trends};
 use axum::Json;
 use recado_domain::Timestamp;
 use recado_domain::ids::{InstanceId, TenantId};
 use recado_domain::sample::SAMPLE_RETENTION;
-use recado_domain::trend::{InstanceUptime, TrendPoint, TrendSummary};
 #[cfg(feature = "schema")]
 use recado_http::api::problem_answers::NotFound;
 use recado_http::api::request::{Asked, JsonAnswer};

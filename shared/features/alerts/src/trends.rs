@@ -1,11 +1,11 @@
 //! Makes trends of the samples that `reconcile` stores each minute.
 
+use crate::trend::{SampledMinutes, TrendPeriod, Trends};
 use jiff::{SignedDuration, Timestamp};
 use recado_domain::access::Caller;
 use recado_domain::config::Instance;
 use recado_domain::ids::{InstanceId, TenantId};
 use recado_domain::millis::add_duration;
-use recado_domain::trend::{SampledMinutes, TrendPeriod, Trends};
 use recado_pipeline::Deps;
 use recado_ports::ports::PortResult;
 use recado_ports::records::configuration::load_configuration;

@@ -1,11 +1,11 @@
 //! Asks models and providers about what a document changes, before it is written.
 
-use crate::model_check::{ask_http_agent, ask_model};
-use crate::named_secrets::find_missing;
 use crate::{AskedParties, ConfigurationChange, ConfigurationChangeKind, ConfigureError};
 use futures::future::join3;
 use futures::stream::{self, StreamExt};
 use jiff::SignedDuration;
+use recado_checks::model_check::{ask_http_agent, ask_model};
+use recado_checks::named_secrets::find_missing;
 use recado_domain::config::{Agent, ConfigDocument, Instance, InstanceConfig, NamedSecret};
 use recado_domain::content::MessageTemplate;
 use recado_pipeline::Deps;

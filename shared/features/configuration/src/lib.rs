@@ -2,21 +2,13 @@
 
 pub mod audit;
 pub mod audit_routes;
-pub mod check_routes;
 pub mod configuration_problems;
 pub mod document_routes;
 pub mod endpoint_state;
 pub mod entry_requests;
 pub mod entry_routes;
 pub mod instance_webhook;
-pub mod key_check;
-pub mod missing_secrets;
-pub mod model_check;
-pub mod named_secrets;
 pub mod onboarding_routes;
-pub mod self_check;
-pub mod tenant_removal;
-pub mod tenant_removal_routes;
 
 use recado_domain::access::Caller;
 use recado_domain::config::{ConfigDocument, ConfigError, ConfigNames, Entry, EntryRef};

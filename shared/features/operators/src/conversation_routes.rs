@@ -1,6 +1,5 @@
 //! `/v1/conversations`: lists, shows and changes conversations.
 
-use crate::message_view::ConversationView;
 use axum::http::StatusCode;
 use axum::{Extension, Json};
 use recado_domain::Timestamp;
@@ -13,6 +12,7 @@ use recado_http::api::problem_answers::{Conflict, NotImplemented};
 use recado_http::api::request::{Asked, JsonAnswer, RequestBody};
 use recado_http::problem::HttpProblem;
 use recado_http::query::{PathParam, QueryParams, encode_cursor, parse_page_request};
+use recado_message_views::message_view::ConversationView;
 
 use recado_pipeline::ports::{ConversationFilter, ConversationPage, SearchWords};
 use serde::{Deserialize, Serialize};

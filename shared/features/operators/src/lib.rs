@@ -4,21 +4,17 @@ pub mod agent_return;
 pub mod annotation_routes;
 mod annotations;
 mod answer;
-pub mod answer_view;
 pub mod conversation_routes;
 pub mod effect_routes;
 mod effects;
 mod joined_messages;
 pub mod message_routes;
-pub mod message_view;
 pub mod notice_routes;
 pub mod operator_problems;
 pub mod overdue_returns;
-pub mod trace;
-pub mod trace_routes;
 
-use crate::answer_view::add_answers;
 use recado_actions::effects::JournalError;
+use recado_message_views::answer_view::add_answers;
 use recado_pipeline::steps::audit::audit_action;
 use recado_pipeline::steps::budget_reading::add_costs;
 use recado_pipeline::steps::enabled_instance::find_instance_within;
@@ -143,7 +139,7 @@ pub async fn explain_owed_answers(
     deps: &Deps,
     conversations: &[Conversation],
 ) -> Result<Vec<Option<ExplainedAnswer>>, OperateError> {
-    Ok(answer_view::explain_owed_answers(deps, conversations).await?)
+    Ok(recado_message_views::answer_view::explain_owed_answers(deps, conversations).await?)
 }
 
 /// Lists a conversation's messages, the newest first: those of the contact with their answers, and each with its cost.

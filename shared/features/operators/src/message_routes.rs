@@ -3,8 +3,6 @@
 
 use crate::OperatorAnswer;
 use crate::conversation_routes::parse_conversation_id;
-use crate::message_view::{MessageDetail, MessageItem, ScheduledView};
-use crate::trace;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
@@ -22,6 +20,8 @@ use recado_http::api::request::{Asked, JsonAnswer, RequestBody};
 use recado_http::api::view::ListView;
 use recado_http::problem::HttpProblem;
 use recado_http::query::{PathParam, QueryParams, parse_page_request};
+use recado_message_views::message_view::{MessageDetail, MessageItem, ScheduledView};
+use recado_message_views::trace;
 use recado_sends::outgoing_fields::OutgoingFields;
 #[cfg(feature = "schema")]
 use recado_sends::outgoing_schema::OutgoingContentSchema;

@@ -3,10 +3,10 @@
 use super::{CANARY_BESIDE, ErasureSite, NUMBER, OTHER_BESIDE};
 use crate::builders::identity_key;
 use crate::stored_effect::{count_held_cells, half_hour};
-use recado_configuration::tenant_removal::{RemovalError, RemovalOptions, remove_tenant};
 use recado_contacts::{ContactQuery, EraseReport, erase_contact, export_contact, find_contact};
 use recado_domain::access::Caller;
 use recado_ports::ports::{QueuePorts, Store, System};
+use recado_tenant_removal::{RemovalError, RemovalOptions, remove_tenant};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::time::Duration;

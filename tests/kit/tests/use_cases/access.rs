@@ -10,7 +10,7 @@ use recado_domain::event::{EventKind, EventRecord, EventState, InboundJob};
 use recado_domain::reason::Reason;
 use recado_pipeline::Verdict;
 
-use recado_operators::trace::{TraceTarget, find_trace};
+use recado_message_views::trace::{TraceTarget, find_trace};
 use recado_pipeline::ports::{Conversations, Inbox};
 use recado_pipeline::records::aliases::find_alias;
 use recado_pipeline::records::configuration::put_configuration;

@@ -6,7 +6,7 @@ use recado_domain::answer::{AnswerReason, AnswerState, ExplainedAnswer};
 use recado_domain::ids::{ConversationId, Ordinal};
 use recado_domain::instance::{ConnectionStatus, InstanceChange, InstanceState};
 
-use recado_operators::trace::load_timeline;
+use recado_message_views::trace::load_timeline;
 use recado_pipeline::ports::{Conversations, Instances, PageRequest};
 use recado_pipeline::records::configuration::put_configuration;
 use recado_testkit::builders::{Fixture, seen};

@@ -13,7 +13,6 @@ use recado_embedded::Embedded;
 use recado_invitations::{InvitationRequest, LogFilter, NamedGuest};
 
 use recado_access::revoke_token;
-use recado_configuration::tenant_removal::{RemovalOptions, RemovalReport, remove_tenant};
 use recado_dead_letters::DeadLetterSelection;
 use recado_pipeline::reconcile::reconcile;
 use recado_pipeline::records::configuration::{BY_EXTERNAL, find_config_by_id, put_configuration};
@@ -21,6 +20,7 @@ use recado_pipeline::records::dead_letters::{DeadLetterFilter, list_dead_letters
 use recado_pipeline::records::occasions::find_occasion;
 use recado_pipeline::records::tokens::{find_token, put_token};
 use recado_pipeline::table::{Partition, Query, Record, Table};
+use recado_tenant_removal::{RemovalOptions, RemovalReport, remove_tenant};
 use recado_testkit::builders::{Fixture, address, fresh, identity_key};
 use recado_testkit::ports::succeed;
 use std::path::{Path, PathBuf};

@@ -18,7 +18,7 @@ use recado_domain::effects::{
 };
 use recado_domain::ids::{AgentId, Ordinal};
 use recado_domain::millis::add_millis;
-use recado_operators::trace::{TimelineStage, load_timeline};
+use recado_message_views::trace::{TimelineStage, load_timeline};
 use recado_pipeline::ports::{
     AskAnswer, CallAnswer, Conversations, EffectGuard, EffectTool, FenceAnswer, OutboxStore, SettlingAbility,
     WriteOutcome,

@@ -1,7 +1,7 @@
 //! No model reads a conversation but those of the agent's own provider, under the agent's own account; and all models are checked.
 
 use crate::world::{Setup, beside};
-use recado_configuration::self_check::{ModelAnswer, ModelPurpose, check_installation};
+use recado_checks::self_check::{ModelAnswer, ModelPurpose, check_installation};
 use recado_domain::access::Caller;
 use recado_domain::config::CredentialRef;
 use recado_knowledge::{NewDocument, add_source};

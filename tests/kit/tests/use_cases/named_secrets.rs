@@ -2,7 +2,7 @@
 
 use crate::world::Setup;
 use recado_alerts::{KnownState, evaluate_alerts};
-use recado_configuration::self_check::check_installation;
+use recado_checks::self_check::check_installation;
 use recado_configuration::{ApplyOptions, AskedParties, apply_configuration};
 use recado_domain::access::Caller;
 use recado_domain::alert::{AlertKind, AlertState};

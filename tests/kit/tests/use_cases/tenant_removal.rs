@@ -3,7 +3,6 @@
 
 use crate::erasure::{CANARIES, NUMBER, OTHERS, Site, cut_off};
 use recado_configuration::ApplyOptions;
-use recado_configuration::tenant_removal::{RemovalError, RemovalOptions, RemovalReport, remove_tenant};
 use recado_domain::access::{Caller, Scope, Token, TokenRole};
 use recado_domain::alert::{Alert, AlertSubject, Notification};
 use recado_domain::contact::ContactAddress;
@@ -24,6 +23,7 @@ use recado_pipeline::records::tokens::put_token;
 use recado_pipeline::records::turn_places::find_turn_places;
 use recado_pipeline::table::write_record;
 use recado_pipeline::{Verdict, process};
+use recado_tenant_removal::{RemovalError, RemovalOptions, RemovalReport, remove_tenant};
 use recado_testkit::builders::{Fixture, far_ahead, fresh, identity_key, nonce};
 use recado_testkit::ports::succeed;
 use recado_testkit::stored_effect::store_booking;

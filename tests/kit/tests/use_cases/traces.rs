@@ -4,7 +4,7 @@ use crate::world::Setup;
 use recado_domain::access::{Caller, Scope};
 use recado_domain::ids::{InstanceId, TenantId};
 use recado_domain::provider::Provider;
-use recado_operators::trace::{ProviderLookup, TraceTarget, find_provider_message, find_trace};
+use recado_message_views::trace::{ProviderLookup, TraceTarget, find_provider_message, find_trace};
 use recado_testkit::builders::Fixture;
 use recado_testkit::ports::succeed;
 

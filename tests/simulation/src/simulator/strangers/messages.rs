@@ -16,7 +16,7 @@ use recado_domain::message::Message;
 use recado_domain::millis::{add_duration, add_millis};
 use recado_domain::options::SendOptions;
 use recado_files::message_file::open_message_file;
-use recado_operators::trace::{TraceTarget, find_provider_message, find_trace, load_timeline};
+use recado_message_views::trace::{TraceTarget, find_provider_message, find_trace, load_timeline};
 use recado_pipeline::ports::{ConversationFilter, Store, System};
 use recado_pipeline::{random_id, upload};
 use recado_sends::DeliverRequest;

@@ -1,9 +1,9 @@
 //! Trends: what the samples of many minutes tell together. A minute without a sample counts for nothing.
 
-use crate::ids::InstanceId;
-use crate::millis::add_duration;
-use crate::sample::{MinuteSample, start_of_minute};
 use jiff::{SignedDuration, Timestamp};
+use recado_domain::ids::InstanceId;
+use recado_domain::millis::add_duration;
+use recado_domain::sample::{MinuteSample, start_of_minute};
 use std::collections::BTreeMap;
 
 const MINUTE: SignedDuration = SignedDuration::from_mins(1);
@@ -134,7 +134,7 @@ pub struct Trends {
 
 /// The samples that trends are made of.
 #[derive(Debug, Clone)]
-pub struct SampledMinutes(BTreeMap<Timestamp, Option<MinuteSample>>);
+pub(crate) struct SampledMinutes(BTreeMap<Timestamp, Option<MinuteSample>>);
 
 /// The numbers that count of one minute.
 #[derive(Default)]
@@ -148,7 +148,7 @@ struct Minute {
 
 impl SampledMinutes {
     /// Takes the samples of the installation.
-    pub fn of_installation(samples: Vec<MinuteSample>) -> Self {
+    pub(crate) fn of_installation(samples: Vec<MinuteSample>) -> Self {
         Self(
             samples
                 .into_iter()
@@ -159,7 +159,7 @@ impl SampledMinutes {
 
     /// Takes the samples of a tenant. Of a tenant of which nothing is to be told there is none, so the installation's
     /// samples tell which minutes were such ones.
-    pub fn of_tenant(installation: &[MinuteSample], own: Vec<MinuteSample>) -> Self {
+    pub(crate) fn of_tenant(installation: &[MinuteSample], own: Vec<MinuteSample>) -> Self {
         let idle = installation.iter().filter(|sample| sample.tenants_left_out == 0);
         let mut minutes: BTreeMap<_, _> = idle.map(|sample| (sample.at, None)).collect();
         minutes.extend(own.into_iter().map(|sample| (sample.at, Some(sample))));
@@ -196,7 +196,7 @@ impl SampledMinutes {
     }
 
     /// Makes the trends of `of`, an instance or all together (`None`), with the uptime of each of `instances`.
-    pub fn make_trends<'a>(
+    pub(crate) fn make_trends<'a>(
         &self,
         period: TrendPeriod,
         of: Option<&InstanceId>,

@@ -1,7 +1,6 @@
 //! `DELETE /v1/tenants/{id}`: removes a tenant.
 
-use crate::tenant_removal;
-use crate::tenant_removal::{RemovalError, RemovalOptions, RemovalReport};
+use crate::{RemovalError, RemovalOptions, RemovalReport};
 use axum::Json;
 use axum::http::StatusCode;
 use recado_domain::Timestamp;
@@ -103,6 +102,6 @@ pub async fn delete_tenant(
         force: wanted.force,
         dry_run: wanted.dry_run,
     };
-    let removed = tenant_removal::remove_tenant(&api.deps, &caller, &tenant, options).await?;
+    let removed = crate::remove_tenant(&api.deps, &caller, &tenant, options).await?;
     Ok(Json(removed.into()))
 }

@@ -3,6 +3,7 @@
 //! last.
 
 mod records;
+pub mod removal_routes;
 
 use jiff::{SignedDuration, Timestamp};
 use recado_domain::access::{Caller, Scope};

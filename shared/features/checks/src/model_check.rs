@@ -16,7 +16,7 @@ use std::time::Duration;
 const MODEL_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// Asks a model for one token, which proves the key and the model's name. `key` is the tenant's own, if the agent has one.
-pub(crate) async fn ask_model(deps: &Deps, model: &str, key: Option<&CredentialRef>) -> Result<(), LlmError> {
+pub async fn ask_model(deps: &Deps, model: &str, key: Option<&CredentialRef>) -> Result<(), LlmError> {
     let turn = ChatTurn::from_text(Speaker::User, "Answer with one word.");
     let request = LlmRequest {
         instructions: Vec::new(),
@@ -38,7 +38,7 @@ pub(crate) async fn ask_model(deps: &Deps, model: &str, key: Option<&CredentialR
 }
 
 /// Asks the embedding model for the vector of one text.
-pub(crate) async fn ask_embedding_model(deps: &Deps) -> Result<(), LlmError> {
+pub async fn ask_embedding_model(deps: &Deps) -> Result<(), LlmError> {
     let texts = ["one word".to_owned()];
     let asked = deps.llm().embed_texts(&texts, MODEL_TIMEOUT).await;
     asked.map(drop).map_err(|error| match error {
@@ -50,7 +50,7 @@ pub(crate) async fn ask_embedding_model(deps: &Deps) -> Result<(), LlmError> {
 }
 
 /// Asks the model that transcribes for the words of a second of silence.
-pub(crate) async fn ask_transcription_model(deps: &Deps) -> Result<(), LlmError> {
+pub async fn ask_transcription_model(deps: &Deps) -> Result<(), LlmError> {
     let recording = Recording {
         bytes: make_silent_recording(),
         media_type: MediaType::Wav,
@@ -93,7 +93,7 @@ fn make_silent_recording() -> Vec<u8> {
 }
 
 /// Asks an agent that the user runs whether it takes requests, with a body that holds nothing of a contact.
-pub(crate) async fn ask_http_agent(deps: &Deps, agent: &Agent, endpoint: &HttpAgent) -> Result<(), LlmError> {
+pub async fn ask_http_agent(deps: &Deps, agent: &Agent, endpoint: &HttpAgent) -> Result<(), LlmError> {
     let data = json!({"tenant_id": agent.tenant, "agent_id": agent.id});
     let request = HttpAgentRequest {
         agent: endpoint,

@@ -1,6 +1,6 @@
 //! The bounded parts of a removal, in the order in which they are done.
 
-use crate::tenant_removal::RemovalReport;
+use crate::RemovalReport;
 use jiff::SignedDuration;
 use recado_contacts::conversation_erasure::{ConversationErasure, erase_conversation, erase_journal};
 use recado_contacts::dead_letter_erasure::{

@@ -18,7 +18,7 @@ const READ_AT_ONCE: usize = 16;
 const PAGE: usize = 500;
 
 /// Returns those of the named secrets that are not there. One that cannot be read now counts as there.
-pub(crate) async fn find_missing(deps: &Deps, named: Vec<NamedSecret<'_>>) -> Vec<MissingSecret> {
+pub async fn find_missing(deps: &Deps, named: Vec<NamedSecret<'_>>) -> Vec<MissingSecret> {
     let looks: Vec<_> = named.into_iter().map(|one| look_for(deps, one)).collect();
     let found: Vec<Option<MissingSecret>> = stream::iter(looks).buffered(READ_AT_ONCE).collect().await;
     found.into_iter().flatten().collect()
@@ -37,7 +37,7 @@ async fn look_for(deps: &Deps, named: NamedSecret<'_>) -> Option<MissingSecret> 
 
 /// Returns the secrets that are not there and that an entry of a working tenant names, or the alerts. Entries are read page by page,
 /// so that the memory does not grow with their number.
-pub(crate) async fn find_all_missing(deps: &Deps) -> PortResult<Vec<MissingSecret>> {
+pub async fn find_all_missing(deps: &Deps) -> PortResult<Vec<MissingSecret>> {
     let store = deps.store();
     let alerts = ConfigDocument {
         alerts: Some(read_alert_config(store).await?),

@@ -27,7 +27,7 @@ const LATER_READS_MAX: usize = 10;
 
 /// The configuration and the state of instances, each read once.
 #[derive(Debug, Default)]
-pub(crate) struct InstanceFacts(BTreeMap<InstanceId, (Option<Arc<InstanceConfig>>, InstanceState)>);
+pub struct InstanceFacts(BTreeMap<InstanceId, (Option<Arc<InstanceConfig>>, InstanceState)>);
 
 impl InstanceFacts {
     /// Returns the circumstances of a conversation. The instance is read only if `is_needed`, which it is where the agent owes
@@ -86,7 +86,7 @@ async fn find_turn_obstacle(
 }
 
 /// Explains the answer that each conversation owes; `None` if it owes none. Messages are read only where the debounce runs.
-pub(crate) async fn explain_owed_answers(
+pub async fn explain_owed_answers(
     deps: &Deps,
     conversations: &[Conversation],
 ) -> PortResult<Vec<Option<ExplainedAnswer>>> {
@@ -114,7 +114,7 @@ pub(crate) async fn explain_owed_answers(
 }
 
 /// Adds the answers to the contact's messages of a page, which is ordered by ordinal, in either direction.
-pub(crate) async fn add_answers(
+pub async fn add_answers(
     deps: &Deps,
     conversation: &Conversation,
     views: &mut [MessageView],

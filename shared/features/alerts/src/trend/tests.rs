@@ -1,7 +1,7 @@
 use super::*;
-use crate::instance::ConnectionStatus;
-use crate::millis::from_unix_millis;
-use crate::sample::{InstanceSample, LISTED_MAX};
+use recado_domain::instance::ConnectionStatus;
+use recado_domain::millis::from_unix_millis;
+use recado_domain::sample::{InstanceSample, LISTED_MAX};
 
 fn minute(number: i64) -> Timestamp {
     from_unix_millis(number * 60_000)
