@@ -39,22 +39,41 @@ if grep -qE '^(aws-lc-rs|aws-lc-sys|openssl|openssl-sys|native-tls) ' <<<"$tree"
 fi
 # Every dependency of the workspace has a user.
 for name in $(sed -n '/^\[workspace.dependencies\]/,/^\[workspace.lints/s/^\([a-z0-9_-]*\) *=.*/\1/p' Cargo.toml); do
-  grep -qE "^$name(\.workspace)? *=" functions/*/Cargo.toml shared/*/Cargo.toml tests/*/Cargo.toml ||
+  grep -qE "^$name(\.workspace)? *=" functions/*/Cargo.toml shared/*/Cargo.toml shared/features/*/Cargo.toml tests/*/Cargo.toml ||
     complain "no crate uses the workspace's dependency $name"
 done
+# Prints what a manifest names under `[dependencies]`, a name on each line.
+named_in() {
+  awk '/^\[/ { own = /^\[dependencies\]/ } own && /^[a-z]/ { sub(/[. =].*/, ""); print }' "$1"
+}
 # Each crate uses what it depends on.
-for manifest in functions/*/Cargo.toml shared/*/Cargo.toml; do
-  for name in $(awk '/^\[/ { own = /^\[dependencies\]/ } own && /^[a-z]/ { sub(/[. =].*/, ""); print }' "$manifest"); do
-    git grep -qw "${name//-/_}" -- "$(dirname "$manifest")/*.rs" || complain "$manifest names $name, and nothing there uses it"
+for manifest in functions/*/Cargo.toml shared/*/Cargo.toml shared/features/*/Cargo.toml; do
+  for name in $(named_in "$manifest"); do
+    git grep -qw "${name//-/_}" -- "$(dirname "$manifest")/src/*.rs" || complain "$manifest names $name, and nothing there uses it"
   done
 done
+# A room knows the ports, and neither what is behind them nor a program nor the list of all rooms. The path of a message knows no room.
+behind='ai|aws|cli|console|documents|email|embedded|features|google-calendar|http-client|knowledge-search|lambda|local|machine|moving|notify|onboarding|tools|traces'
+packages=
+for manifest in shared/features/*/Cargo.toml; do
+  packages+="|$(sed -n 's/^name = "\(recado-.*\)"/\1/p' "$manifest")"
+  if found=$(named_in "$manifest" | grep -E "^recado-($behind)$"); then
+    complain "$manifest names $found"
+  fi
+done
+for manifest in shared/domain/Cargo.toml shared/ports/Cargo.toml shared/pipeline/Cargo.toml; do
+  if found=$(named_in "$manifest" | grep -E "^(recado-(http|features)$packages)$"); then
+    complain "$manifest names $found"
+  fi
+done
 # The use cases have no clock, no dice and no environment of their own.
-if grep -rnE 'SystemTime::now|Timestamp::now|Instant::now|env::var|tokio::' shared/domain/src shared/pipeline/src; then
-  complain "shared/domain or shared/pipeline reads a clock, the environment or a runtime"
+if git ls-files 'shared/domain/src/*.rs' 'shared/pipeline/src/*.rs' 'shared/features/*.rs' | grep -vE '^shared/features/src/tests(/|\.rs$)' |
+  xargs grep -nE 'SystemTime::now|Timestamp::now|Instant::now|env::var|tokio::'; then
+  complain "shared/domain, shared/pipeline or a room reads a clock, the environment or a runtime"
 fi
-# The rules count time in instants and lengths of time; only `millis`, a setting's earlier name and tests know milliseconds.
-counted=$(git ls-files 'shared/domain/src/*.rs' 'shared/pipeline/src/*.rs' ':!shared/domain/src/millis.rs' \
-    ':!shared/ports/src/settings/legacy_names.rs' | grep -vE '/tests?(/|\.rs$)' |
+# The rules count time in instants and lengths of time; only `millis`, a setting's earlier name, the JSON of messages and tests know milliseconds.
+counted=$(git ls-files 'shared/domain/src/*.rs' 'shared/pipeline/src/*.rs' 'shared/features/*.rs' ':!shared/domain/src/millis.rs' \
+    ':!shared/ports/src/settings/legacy_names.rs' | grep -vE '/tests?(/|\.rs$)|/message_view/' |
   xargs awk 'FNR == 1 { tests = 0; last = "" } last ~ /^#\[cfg\(test\)\]/ && /^(pub.* )?mod [a-z_]+ \{/ { tests = 1 } { last = $0 }
     !tests && !/^ *\/\// && /[A-Z]_MS[^A-Z_]|[a-z]_ms: |add_millis\(/ { print FILENAME ":" FNR ": " $0 }')
 if [ -n "$counted" ]; then
@@ -71,18 +90,18 @@ if [ -n "$named" ]; then
   echo "$named"
   complain "a provider is named outside of shared/whatsapp and shared/onboarding"
 fi
-# Use cases share steps, not each other. A step, a hook and what a feature answers to one know no use case.
-rooms=shared/pipeline/src
-names=$(find $rooms/usecases -maxdepth 1 -name '*.rs' -printf '%f\n' | sed 's/\.rs$//' | paste -sd '|')
+# Use cases share steps, not each other. A step, a hook and the answers to one know no use case.
+path=shared/pipeline/src
+names=$(find $path/usecases -maxdepth 1 -name '*.rs' -printf '%f\n' | sed 's/\.rs$//' | paste -sd '|')
 while read -r file; do
-  own=$(sed -nE "s#^$rooms/usecases/([a-z_]+).*#\1#p" <<<"$file")
+  own=$(sed -nE "s#^$path/usecases/([a-z_]+).*#\1#p" <<<"$file")
   if grep -nHE "crate::(\{|(usecases::)?\b($names)\b)" "$file" | grep -vE "crate::usecases::${own:-none}\b"; then
-    complain "$file imports a use case of another room"
+    complain "$file imports another use case"
   fi
-done < <(for folder in usecases steps hooks gates rules parts; do git ls-files "$rooms/$folder/*.rs"; done)
+done < <(for folder in usecases steps hooks gates rules parts; do git ls-files "$path/$folder/*.rs"; done)
 # The code map of ARCHITECTURE.md names every module of the rules, the use cases and their steps, in the table of its folder.
 map_table=0
-for modules in shared/domain/src $rooms/usecases $rooms/steps; do
+for modules in shared/domain/src $path/usecases $path/steps; do
   map_table=$((map_table + 1))
   named=$(awk -v wanted="$map_table" '/^## /{ map = /^## Code map/; table = 0 } !map { next }
     /^\| module \|/ { table++ } table == wanted && /^\|/ { print $0 }' ARCHITECTURE.md | cut -d '|' -f 2)
@@ -93,6 +112,13 @@ for modules in shared/domain/src $rooms/usecases $rooms/steps; do
       *) grep -qE "\`$module(::[a-z_]+)?\`" <<<"$named" || complain "the code map of ARCHITECTURE.md leaves out $modules/$module" ;;
     esac
   done
+done
+# So it does with every room, in the table of rooms.
+named=$(awk '/^## /{ map = /^## Code map/; table = 0 } !map { next } /^\| room \|/ { table = 1 } !/^\|/ { table = 0 } table' ARCHITECTURE.md |
+  cut -d '|' -f 2)
+for manifest in shared/features/*/Cargo.toml; do
+  room=$(basename "$(dirname "$manifest")")
+  grep -qF "\`$room\`" <<<"$named" || complain "the table of rooms in ARCHITECTURE.md leaves out $room"
 done
 # A crate with one test program names each file of its `tests` in it, and a crate without doc tests has none.
 for manifest in $(git ls-files '*/Cargo.toml'); do
