@@ -57,7 +57,7 @@ file-lints: tools
 
 # What the emulator runs: the functions for this machine's processor, compiled with what the tests need anyway. AWS End User
 # Messaging Social is a feature, which deployments leave out unless they need it; `other-features` compiles everything without
-# it, too. `schema` is what tests of recado-http need: programs that are built with it share one compilation with the tests.
+# it, too. `schema` is what tests of recado-features need: programs that are built with it share one compilation with the tests.
 SUITE := --features recado-tests/emulator,recado-lambda/aws-social,recado/tested,recado-features/schema
 functions: tools programs
 	infra/place-functions.sh $(FUNCTIONS)

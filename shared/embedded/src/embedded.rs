@@ -42,7 +42,7 @@ const READERS: usize = 3;
 
 /// The store and the queues of one machine. Clones share one database.
 ///
-/// Implements every store port of `recado-pipeline`, and `Queues`; its own methods are the workers' side of the queues.
+/// Implements every store port of `recado-ports`, and `Queues`; its own methods are the workers' side of the queues.
 /// An operation that has begun is finished even if its future is dropped.
 #[derive(Debug, Clone)]
 pub struct Embedded {

@@ -1,8 +1,8 @@
 //! Recado's HTTP interface.
 //!
-//! [`webhook_router`] serves the providers, [`api_router`] serves operators, monitors and the command line. On AWS each
-//! is a function of its own, run by `lambda_http`; on one machine [`whole_router`] serves both. The handlers parse a
-//! request, call one use case of `recado-pipeline` and map its result; they decide nothing.
+//! [`webhook_router`] serves the providers; `recado_features::api_router` serves operators, monitors and the command line. On AWS
+//! each is a function of its own, run by `lambda_http`; on one machine [`whole_router`] serves both. A handler lies in the room of its
+//! feature, or in [`api`]: it parses a request, calls one use case and maps its result, and decides nothing.
 //!
 //! Rules that hold for every route: no request's or response's body is logged; every error is
 //! `application/problem+json` (RFC 9457); every response carries `X-Correlation-Id` (the client's own if it sent a

@@ -1,4 +1,4 @@
-//! The questions that the path of a message asks of features. Each is a small trait, and [`crate::features`] lists who answers it.
+//! The questions that the path of a message asks of features. Each is a small trait, and [`crate::Features`] lists who answers it.
 //!
 //! The path itself names no feature: it asks every one of a list, in the order of the list.
 

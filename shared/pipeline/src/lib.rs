@@ -1,12 +1,12 @@
-//! Recado's use cases: the processing of a message, step by step.
+//! The path of a message, step by step, and the questions that it asks of features.
 //!
 //! Each use case is one async function over a [`Deps`]: it reads records, applies the domain's rules, writes
 //! conditionally, and stores the next step in a queue before it reports success. No use case reads the clock, a socket
 //! or the environment by itself.
 //!
 //! `usecases` has one module per use case; none of them imports another. What several of them share is in `steps`, or,
-//! if it is a rule, in the domain. Other crates name both as modules of this crate. `hooks` has the questions that the path of
-//! a message asks of features, and `features` lists who answers; `gates` are the features of the sender.
+//! if it is a rule, in the domain. `hooks` has the questions that the path asks of features, and [`Features`] lists who answers. What
+//! belongs to the path itself answers from `rules`, `parts`, `gates` and `reconcile`; a feature is a crate of `shared/features`.
 
 mod commit_order;
 pub mod deps;

@@ -1,4 +1,4 @@
-//! The parts of a turn, and the checks of its reply: what features do in it. [`crate::features`] lists them.
+//! The parts of a turn that belong to the path itself. [`crate::Features`] lists them with those of features.
 
 pub mod other_authors;
 pub mod ready_replies;

@@ -1,4 +1,5 @@
-//! The rules of features: what an event means for each of them ([`crate::hooks::inbound_rule`]). [`crate::features`] lists them.
+//! The rules of the path itself: what an event means ([`crate::hooks::inbound_rule`]). [`crate::Features`] lists them with those of
+//! features.
 //!
 //! A rule uses steps and no use case, and no other rule.
 

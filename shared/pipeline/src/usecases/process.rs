@@ -2,7 +2,7 @@
 //!
 //! An event goes one way. Its job is read, its earlier attempts are looked at, and its instance is found. Its body is read, and what
 //! it is about is found (`resolve`). Its message is stored (`message`, `operator_message`), and the event is finished. The rules
-//! that `crate::features` lists say what a message means for each feature: this folder names none of them.
+//! that [`crate::Features`] lists say what a message means for each feature: this folder names none of them.
 //!
 //! If a worker ends without a report, its attempt stays counted. If it reports that the event waits, or that a store or queue
 //! failed, the attempt is taken back.

@@ -20,7 +20,7 @@ fn the_kept_description_is_the_routers() {
     }
     assert!(
         std::fs::read_to_string(KEPT).is_ok_and(|kept| kept == text),
-        "docs/openapi.json is not what the lists of routes say. Run: UPDATE_DOCS=1 cargo test -p recado-http kept_description"
+        "docs/openapi.json is not what the lists of routes say. Run: UPDATE_DOCS=1 cargo test -p recado-features kept_description"
     );
 }
 
