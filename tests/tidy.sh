@@ -66,7 +66,7 @@ for manifest in shared/domain/Cargo.toml shared/ports/Cargo.toml shared/pipeline
     complain "$manifest names $found"
   fi
 done
-# The use cases have no clock, no dice and no environment of their own.
+# The use cases have no clock, no random numbers and no environment of their own.
 if git ls-files 'shared/domain/src/*.rs' 'shared/pipeline/src/*.rs' 'shared/features/*.rs' | grep -vE '^shared/features/src/tests(/|\.rs$)' |
   xargs grep -nE 'SystemTime::now|Timestamp::now|Instant::now|env::var|tokio::'; then
   complain "shared/domain, shared/pipeline or a room reads a clock, the environment or a runtime"

@@ -177,7 +177,7 @@ async fn where_a_process_runs_only_while_it_is_asked_many_requests_cause_one_wri
 
 #[tokio::test]
 async fn health_is_503_while_the_store_fails() {
-    let folder = std::env::temp_dir().join(format!("recado-api-{}-health", std::process::id()));
+    let folder = std::env::temp_dir().join(format!("recado-http-{}-health", std::process::id()));
     for pulse in [HealthProbe::by_timer(), HealthProbe::on_request()] {
         let store = Embedded::open_folder(&folder, Clock::from_system()).unwrap();
         let site = Site::over(store).with_pulse(pulse);
@@ -192,7 +192,7 @@ async fn health_is_503_while_the_store_fails() {
 
 #[tokio::test]
 async fn what_lists_the_way_to_whatsapp_is_503_while_the_store_fails() {
-    let folder = std::env::temp_dir().join(format!("recado-api-{}-whatsapp", std::process::id()));
+    let folder = std::env::temp_dir().join(format!("recado-http-{}-whatsapp", std::process::id()));
     let site = Site::over(Embedded::open_folder(&folder, Clock::from_system()).unwrap());
     site.store.shut_down().await;
     let strangers = site.ask("GET", "/health/whatsapp", &[], "").await;

@@ -237,7 +237,7 @@ async fn a_secret_that_is_not_configured_is_503_and_the_provider_comes_back() {
 
 #[tokio::test]
 async fn a_store_that_does_not_answer_is_503_and_never_200() {
-    let folder = std::env::temp_dir().join(format!("recado-api-{}-webhook", std::process::id()));
+    let folder = std::env::temp_dir().join(format!("recado-http-{}-webhook", std::process::id()));
     let store = Embedded::open_folder(&folder, Clock::from_system()).unwrap();
     store.shut_down().await;
     let site = Site::over(store);
