@@ -4,7 +4,7 @@
 use lambda_http::Error;
 use recado_documents::{ReadingLimits, print_document};
 use recado_lambda::{compose_aws_deps, required_variables, serve_router, telemetry, use_cases};
-use recado_onboarding::SetupDesk;
+use recado_onboarding::SetupService;
 
 fn main() -> Result<(), Error> {
     if let Some(limits) = ReadingLimits::from_arguments(std::env::args().skip(1)) {
@@ -17,10 +17,10 @@ fn main() -> Result<(), Error> {
 async fn serve_requests() -> Result<(), Error> {
     telemetry::start_logging();
     let composed = compose_aws_deps(&required_variables::API).await?;
-    let desk = SetupDesk {
+    let service = SetupService {
         http: composed.http.clone(),
         config: composed.environment.provider_config(),
         secrets: composed.secrets.clone(),
     };
-    serve_router(use_cases::build_api_router(composed, desk.into_setup())).await
+    serve_router(use_cases::build_api_router(composed, service.into_setup())).await
 }

@@ -4,10 +4,10 @@
 //! closely. So it has threads of its own, whose share of the processors is smaller where these have more to do than they can. On
 //! a machine with free processors it is as fast as it would be without that.
 
-use crate::watchman::Watchman;
+use crate::alert_monitor::AlertMonitor;
 use anyhow::{Context, Result};
 use recado_embedded::Embedded;
-use recado_http::BackgroundBeats;
+use recado_http::LoopWatchdog;
 use recado_pipeline::Deps;
 use std::future::Future;
 use std::sync::Arc;
@@ -52,24 +52,24 @@ impl Drop for BackgroundRuntime {
     }
 }
 
-/// Time between two looks at the beats of the background.
+/// Time between two checks of the loops in the background.
 const LOOK_INTERVAL: Duration = Duration::from_secs(5);
 
 /// Time between two looks for alerts while the background stands still.
 const ALERT_INTERVAL: Duration = Duration::from_secs(60);
 
-/// Looks at the beats of the background from outside of its threads, for ever. Logs when one is late. While it is, nobody there looks
+/// Checks the loops in the background from outside of their threads, for ever. Logs when one is late. While it is, nobody there looks
 /// for alerts: this does. It requests no heartbeat, so that whoever watches that is told, too.
 pub(crate) async fn watch_background(
-    beats: BackgroundBeats,
-    watchman: Watchman,
+    watchdog: LoopWatchdog,
+    alert_monitor: AlertMonitor,
     deps: Arc<Deps>,
     embedded: Embedded,
 ) {
     let mut looked_at: Option<Instant> = None;
     loop {
         tokio::time::sleep(LOOK_INTERVAL).await;
-        let late = beats.list_late();
+        let late = watchdog.list_late();
         if late.is_empty() {
             if looked_at.take().is_some() {
                 tracing::info!("the work in the background goes on");
@@ -77,7 +77,7 @@ pub(crate) async fn watch_background(
         } else if looked_at.is_none_or(|at| at.elapsed() >= ALERT_INTERVAL) {
             looked_at = Some(Instant::now());
             tracing::error!(event = "background_stands_still", late = %late.join(", "), "the work in the background stands still");
-            watchman.run_pass(&deps, &embedded, None).await;
+            alert_monitor.run_pass(&deps, &embedded, None).await;
         }
     }
 }

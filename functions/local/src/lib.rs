@@ -6,6 +6,7 @@
 #[macro_use]
 extern crate recado_machine;
 
+mod alert_monitor;
 mod background;
 mod clock;
 mod console;
@@ -18,7 +19,6 @@ mod service_manager;
 mod start_checks;
 mod start_file;
 mod stop_signals;
-mod watchman;
 mod webhook_recorder;
 mod welcome;
 mod word_indexing;

@@ -1,5 +1,6 @@
 //! `recado serve`: runs the HTTP server and the workers until a signal.
 
+use crate::alert_monitor::AlertMonitor;
 use crate::background::{BackgroundRuntime, watch_background};
 use crate::clock;
 use crate::console::LocalConsole;
@@ -10,7 +11,6 @@ use crate::service_manager;
 use crate::start_checks;
 use crate::start_file;
 use crate::stop_signals::StopSignals;
-use crate::watchman::Watchman;
 use crate::webhook_recorder::WebhookRecorder;
 use crate::welcome::{self, Welcome};
 use crate::workers;
@@ -33,7 +33,7 @@ use recado_local::keyring::{EnvironmentSecrets, Keyring};
 use recado_local::message_path::{add_webhook_routes, serve_requests};
 use recado_machine::{address_file, configuration_file};
 use recado_notify::EndpointPoster;
-use recado_onboarding::SetupDesk;
+use recado_onboarding::SetupService;
 use recado_pipeline::Deps;
 use recado_pipeline::ports::{CredentialState, PortError};
 use recado_whatsapp::SimulatedOutbox;
@@ -103,17 +103,17 @@ async fn serve(environment: LocalEnvironment, demonstrate: Option<Demonstrate>) 
     let feeding = tokio::spawn(feed_event_streams(event_feed, embedded.clone()));
     let background = BackgroundRuntime::start_threads()?;
     let posting = start_endpoint_posts(&background, (&deps, poster), &embedded, &stopped);
-    let watchman = Watchman::new(&environment)?;
+    let alert_monitor = AlertMonitor::new(&environment)?;
     let workers = background.spawn_work(workers::run_workers(
         Arc::clone(&deps),
         emails,
         embedded.clone(),
-        (metrics.clone(), health_probe.beats().clone()),
-        watchman.clone(),
+        (metrics.clone(), health_probe.watchdog().clone()),
+        alert_monitor.clone(),
         stopped,
     ));
     let stores = (Arc::clone(&deps), embedded.clone());
-    let probing = tokio::spawn(look_after_process(health_probe, stores, metrics, watchman));
+    let probing = tokio::spawn(look_after_process(health_probe, stores, metrics, alert_monitor));
     welcome::print_address(address);
     console.print_link(address);
     // After the server began: with many instances this takes longer than all else.
@@ -203,8 +203,8 @@ async fn finish_or_stop_at_once(
 }
 
 /// Creates the part that sets instances up for the API.
-fn create_setup_desk(environment: &LocalEnvironment) -> Result<SetupDesk<EnvironmentSecrets>> {
-    Ok(SetupDesk {
+fn create_setup_service(environment: &LocalEnvironment) -> Result<SetupService<EnvironmentSecrets>> {
+    Ok(SetupService {
         http: build_http_client()?,
         config: environment.providers.clone(),
         secrets: EnvironmentSecrets,
@@ -227,8 +227,8 @@ fn build_options(
         depths: Arc::new(embedded.clone()),
         health_probe: health_probe.clone(),
         asks_models: true,
-        provider_setup: Some(create_setup_desk(environment)?.into_setup()),
-        push_desk: None,
+        provider_setup: Some(create_setup_service(environment)?.into_setup()),
+        push_ticket_issuer: None,
         event_feed: None,
         endpoint_posts: None,
         applies_file: true,
@@ -280,10 +280,10 @@ async fn look_after_process(
     health_probe: HealthProbe,
     (deps, embedded): (Arc<Deps>, Embedded),
     metrics: ProcessMetrics,
-    watchman: Watchman,
+    alert_monitor: AlertMonitor,
 ) {
-    let beats = health_probe.beats().clone();
-    let watching = watch_background(beats, watchman, Arc::clone(&deps), embedded.clone());
+    let watchdog = health_probe.watchdog().clone();
+    let watching = watch_background(watchdog, alert_monitor, Arc::clone(&deps), embedded.clone());
     let probing = probe_periodically(health_probe, deps, embedded, metrics);
     join(watching, probing).await;
 }

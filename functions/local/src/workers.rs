@@ -1,13 +1,13 @@
 //! The work of the process in the background: the workers of the queues, and what runs every minute.
 
+use crate::alert_monitor::AlertMonitor;
 use crate::clock::ClockWatch;
 use crate::metrics::ProcessMetrics;
-use crate::watchman::Watchman;
 use crate::word_indexing::run_word_indexing;
 use recado_embedded::Embedded;
-use recado_http::{BackgroundBeats, LoopBeat};
+use recado_http::{LoopWatchdog, WatchedLoop};
 use recado_local::compose::LocalEmails;
-use recado_local::queue_workers::{BEAT_WITHIN, DRAIN_TIMEOUT, IDLE_TIMEOUT, run_queue_workers};
+use recado_local::queue_workers::{DRAIN_TIMEOUT, IDLE_TIMEOUT, ROUND_TIMEOUT, run_queue_workers};
 use recado_pipeline::Deps;
 use recado_pipeline::reconcile;
 use std::sync::Arc;
@@ -20,8 +20,8 @@ pub(crate) async fn run_workers(
     deps: Arc<Deps>,
     emails: LocalEmails,
     queues: Embedded,
-    (metrics, beats): (ProcessMetrics, BackgroundBeats),
-    watchman: Watchman,
+    (metrics, watchdog): (ProcessMetrics, LoopWatchdog),
+    alert_monitor: AlertMonitor,
     mut stop: watch::Receiver<bool>,
 ) {
     let mut loops = JoinSet::new();
@@ -30,17 +30,20 @@ pub(crate) async fn run_workers(
         Arc::clone(&deps),
         emails,
         queues.clone(),
-        beats.clone(),
+        watchdog.clone(),
         stops,
     ));
-    loops.spawn(pass_beats(beats.add_loop("threads", BEAT_WITHIN), stop.clone()));
+    loops.spawn(report_threads_alive(
+        watchdog.add_loop("threads", ROUND_TIMEOUT),
+        stop.clone(),
+    ));
     loops.spawn(run_word_indexing(queues.clone(), stop.clone()));
-    let beat = beats.add_loop("periodic work", MINUTE_WITHIN);
+    let watched = watchdog.add_loop("periodic work", MINUTE_WITHIN);
     loops.spawn(run_every_minute(
         deps,
         queues,
         metrics,
-        (watchman, beat),
+        (alert_monitor, watched),
         stop.clone(),
     ));
     // An error means that the sender is gone, which is a stop as well.
@@ -57,15 +60,15 @@ pub(crate) async fn run_workers(
 /// Longest time between two rounds of the periodic work. A round of a large installation may take minutes.
 const MINUTE_WITHIN: Duration = Duration::from_secs(15 * 60);
 
-/// Time between two beats of the threads.
-const BEAT_INTERVAL: Duration = Duration::from_secs(1);
+/// Time between two reports of the threads.
+const REPORT_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Passes the beats of the threads: a task that only waits is held up where every thread is.
-async fn pass_beats(beat: LoopBeat, mut stop: watch::Receiver<bool>) {
+/// Reports that a thread is free: a task that only waits is held up where every thread is.
+async fn report_threads_alive(watched: WatchedLoop, mut stop: watch::Receiver<bool>) {
     while !*stop.borrow() {
-        beat.pass();
+        watched.report_round();
         tokio::select! {
-            () = tokio::time::sleep(BEAT_INTERVAL) => {}
+            () = tokio::time::sleep(REPORT_INTERVAL) => {}
             _ = stop.changed() => {}
         }
     }
@@ -76,7 +79,7 @@ async fn run_every_minute(
     deps: Arc<Deps>,
     queues: Embedded,
     metrics: ProcessMetrics,
-    (watchman, beat): (Watchman, LoopBeat),
+    (alert_monitor, watched): (AlertMonitor, WatchedLoop),
     mut stop: watch::Receiver<bool>,
 ) {
     let mut minute = tokio::time::interval(Duration::from_secs(60));
@@ -88,7 +91,7 @@ async fn run_every_minute(
             _ = minute.tick() => {}
             _ = stop.changed() => return,
         }
-        beat.pass();
+        watched.report_round();
         set_back = handle_clock_set_back(&mut watch, set_back, &deps, &queues).await;
         if let Err(error) = queues.note_clock().await {
             tracing::warn!(%error, "the time is noted a minute later");
@@ -102,7 +105,9 @@ async fn run_every_minute(
         } else {
             metrics.record_reconcile(deps.system().now());
         }
-        watchman.run_pass(&deps, &queues, reconciled.as_ref().ok()).await;
+        alert_monitor
+            .run_pass(&deps, &queues, reconciled.as_ref().ok())
+            .await;
         if let Err(error) = queues.delete_expired(deps.system().now()).await {
             tracing::error!(%error, "expired records were not removed");
         }

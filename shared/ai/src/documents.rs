@@ -55,9 +55,9 @@ impl Default for DocumentSettings {
     }
 }
 
-/// Has documents read.
+/// A pool that reads documents, a few at once.
 #[derive(Debug)]
-pub(crate) struct DocumentDesk {
+pub(crate) struct DocumentReaderPool {
     settings: DocumentSettings,
     places: Arc<Semaphore>,
     tenants: Mutex<HashMap<(TenantId, ReadingPurpose), Arc<Semaphore>>>,
@@ -67,7 +67,7 @@ pub(crate) struct DocumentDesk {
 /// thread: who waits no longer must not let the next one begin.
 type ReadingPermission = Arc<[OwnedSemaphorePermit; 2]>;
 
-impl DocumentDesk {
+impl DocumentReaderPool {
     pub(crate) fn new(settings: DocumentSettings) -> Self {
         Self {
             settings,
@@ -244,8 +244,8 @@ fn find_text_gap(error: DocumentError) -> TextGap {
 mod tests {
     use super::*;
 
-    fn desk(places: usize) -> DocumentDesk {
-        DocumentDesk::new(DocumentSettings {
+    fn pool(places: usize) -> DocumentReaderPool {
+        DocumentReaderPool::new(DocumentSettings {
             place: ReadingPlace::Thread,
             places,
             ..DocumentSettings::default()
@@ -270,38 +270,38 @@ mod tests {
 
     #[tokio::test]
     async fn a_reading_that_does_not_end_holds_up_its_own_tenant_alone() {
-        let (desk, slow, other) = (desk(2), tenant("slow"), tenant("other"));
+        let (pool, slow, other) = (pool(2), tenant("slow"), tenant("other"));
         // What a reading that is stuck holds.
-        let stuck = desk.find_tenant_place(&slow, ReadingPurpose::Message);
+        let stuck = pool.find_tenant_place(&slow, ReadingPurpose::Message);
         let own = stuck.acquire_owned().await.unwrap();
-        let place = Arc::clone(&desk.places).acquire_owned().await.unwrap();
-        let refused = desk.read_text(table(&slow), SOON).await;
+        let place = Arc::clone(&pool.places).acquire_owned().await.unwrap();
+        let refused = pool.read_text(table(&slow), SOON).await;
         assert_eq!(refused, Err(ReadingFailure::Busy));
         assert_eq!(
-            desk.read_text(table(&other), LATER).await.unwrap().text,
+            pool.read_text(table(&other), LATER).await.unwrap().text,
             "dose;2 ml"
         );
         // Its knowledge has a place of its own.
         let settings = SplitSettings { characters_max: 500 };
-        let split = desk.split_into_blocks("a", table(&slow), settings).await.unwrap();
+        let split = pool.split_into_blocks("a", table(&slow), settings).await.unwrap();
         assert_eq!(split.blocks.len(), 1);
         drop((own, place));
         assert_eq!(
-            desk.read_text(table(&slow), LATER).await.unwrap().text,
+            pool.read_text(table(&slow), LATER).await.unwrap().text,
             "dose;2 ml"
         );
     }
 
     #[tokio::test]
     async fn a_document_of_a_business_does_not_wait_for_another_one_of_its_tenant() {
-        let (desk, own) = (desk(2), tenant("own"));
+        let (pool, own) = (pool(2), tenant("own"));
         let settings = SplitSettings { characters_max: 500 };
-        let stuck = desk.find_tenant_place(&own, ReadingPurpose::Knowledge);
+        let stuck = pool.find_tenant_place(&own, ReadingPurpose::Knowledge);
         let held = stuck.acquire_owned().await.unwrap();
-        let refused = desk.split_into_blocks("a", table(&own), settings).await;
+        let refused = pool.split_into_blocks("a", table(&own), settings).await;
         assert_eq!(refused, Err(ReadingFailure::Busy));
         drop(held);
-        assert!(desk.split_into_blocks("a", table(&own), settings).await.is_ok());
+        assert!(pool.split_into_blocks("a", table(&own), settings).await.is_ok());
     }
 
     #[tokio::test]
@@ -312,7 +312,7 @@ mod tests {
             media_type: MediaType::Docx,
             ..table(&own)
         };
-        let refused = desk(1).read_text(document, LATER).await;
+        let refused = pool(1).read_text(document, LATER).await;
         assert_eq!(refused, Err(TextGap::Unreadable.into()));
     }
 
@@ -327,29 +327,29 @@ mod tests {
         let (end, ended) = std::sync::mpsc::channel::<()>();
         runtime.block_on(async {
             tokio::task::spawn_blocking(move || ended.recv());
-            let (desk, own) = (desk(1), tenant("own"));
+            let (pool, own) = (pool(1), tenant("own"));
             let (bytes, task) = begin_task(table(&own), ReadingPurpose::Message);
-            let permission = permit(&desk).await;
-            let read = desk.read_content(bytes, task, SOON, &permission).await;
+            let permission = permit(&pool).await;
+            let read = pool.read_content(bytes, task, SOON, &permission).await;
             assert!(matches!(read, Err(ReadingFailure::Failed(_))), "{read:?}");
         });
         drop(end);
     }
 
-    async fn permit(desk: &DocumentDesk) -> ReadingPermission {
+    async fn permit(pool: &DocumentReaderPool) -> ReadingPermission {
         let own = Arc::new(Semaphore::new(1)).acquire_owned().await.unwrap();
-        Arc::new([own, Arc::clone(&desk.places).acquire_owned().await.unwrap()])
+        Arc::new([own, Arc::clone(&pool.places).acquire_owned().await.unwrap()])
     }
 
     #[test]
     fn tenants_for_which_nothing_is_read_are_forgotten() {
-        let desk = desk(1);
-        let held = desk.find_tenant_place(&tenant("held"), ReadingPurpose::Message);
+        let pool = pool(1);
+        let held = pool.find_tenant_place(&tenant("held"), ReadingPurpose::Message);
         for number in 0..TENANTS_KEPT {
-            desk.find_tenant_place(&tenant(&format!("t{number}")), ReadingPurpose::Message);
+            pool.find_tenant_place(&tenant(&format!("t{number}")), ReadingPurpose::Message);
         }
-        desk.find_tenant_place(&tenant("last"), ReadingPurpose::Message);
-        assert_eq!(desk.tenants.lock().unwrap().len(), 2);
+        pool.find_tenant_place(&tenant("last"), ReadingPurpose::Message);
+        assert_eq!(pool.tenants.lock().unwrap().len(), 2);
         drop(held);
     }
 }

@@ -2,7 +2,7 @@
 
 use recado_domain::knowledge::{FoundBlocks, KnowledgeSnapshot, SnapshotName};
 use recado_http_client::{FetchLimits, GuardedClients, HostReach};
-use recado_knowledge_search::{KnowledgeShelf, renew_analysis};
+use recado_knowledge_search::{KnowledgeIndexCache, renew_analysis};
 use recado_ports::ports::{FetchedDocument, KnownVectors, LibraryError, PageFailure, SearchedQuestion};
 use std::time::Duration;
 
@@ -21,35 +21,38 @@ pub(crate) async fn renew_snapshot(
     renewed.map_err(|error| LibraryError(error.to_string()))
 }
 
-/// Builds the index of a snapshot's file and keeps it on the shelf, also if nobody waits any more: the next question finds it.
+/// Builds the index of a snapshot's file and keeps it in the cache, also if nobody waits any more: the next question finds it.
 pub(crate) async fn load_index(
-    shelf: &KnowledgeShelf,
+    index_cache: &KnowledgeIndexCache,
     name: &SnapshotName,
     bytes: Vec<u8>,
 ) -> Result<(), LibraryError> {
-    let (shelf, name) = (shelf.clone(), name.clone());
-    let built = tokio::task::spawn_blocking(move || shelf.build_kept_index(&name, &bytes)).await;
+    let (index_cache, name) = (index_cache.clone(), name.clone());
+    let built = tokio::task::spawn_blocking(move || index_cache.build_kept_index(&name, &bytes)).await;
     let built = built.map_err(|error| LibraryError(error.to_string()))?;
     built.map_err(|error| LibraryError(error.to_string()))
 }
 
-/// Searches a snapshot on the shelf; `None` if it is not there.
+/// Searches a snapshot in the cache; `None` if it is not there.
 pub(crate) async fn search_index(
-    shelf: &KnowledgeShelf,
+    index_cache: &KnowledgeIndexCache,
     name: &SnapshotName,
     question: SearchedQuestion<'_>,
     limit: usize,
 ) -> Option<FoundBlocks> {
-    let index = shelf.find_index(name)?;
+    let index = index_cache.find_index(name)?;
     let (text, vector) = (question.text.to_owned(), question.vector.map(<[f32]>::to_vec));
     let search = move || index.find_shown_blocks(&text, vector.as_deref(), limit);
     let found = tokio::task::spawn_blocking(search).await;
     Some(found.unwrap_or_default())
 }
 
-/// Returns the vectors of a snapshot on the shelf.
-pub(crate) fn find_index_vectors(shelf: &KnowledgeShelf, name: &SnapshotName) -> Option<KnownVectors> {
-    let index = shelf.find_index(name)?;
+/// Returns the vectors of a snapshot in the cache.
+pub(crate) fn find_index_vectors(
+    index_cache: &KnowledgeIndexCache,
+    name: &SnapshotName,
+) -> Option<KnownVectors> {
+    let index = index_cache.find_index(name)?;
     let vectors = index.find_block_vectors()?;
     Some(KnownVectors {
         model: vectors.model.clone(),

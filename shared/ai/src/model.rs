@@ -2,11 +2,11 @@
 
 mod tools;
 
-use crate::claude::{Claude, ClaudeError, ClaudeSettings};
-use crate::documents::DocumentDesk;
+use crate::documents::DocumentReaderPool;
 use crate::embeddings::EmbeddingClient;
 use crate::http_agent::HttpAgents;
 use crate::knowledge::{fetch_document, find_index_vectors, load_index, renew_snapshot, search_index};
+use crate::model_client::{ModelClient, ModelClientError, ModelClientSettings};
 use crate::model_provider::OTHER_PROVIDERS;
 use crate::model_settings::ModelSettings;
 use crate::simulated::Simulated;
@@ -18,7 +18,7 @@ use recado_domain::knowledge::{FoundBlocks, KnowledgeSnapshot, SnapshotName, Spl
 use recado_domain::model_files::FileOmission;
 use recado_google_calendar::GoogleCalendar;
 use recado_http_client::GuardedClients;
-use recado_knowledge_search::{KnowledgeShelf, SplitSettings};
+use recado_knowledge_search::{KnowledgeIndexCache, SplitSettings};
 use recado_ports::ports::{
     DocumentReader, DocumentToRead, Embedder, EmbeddingError, Embeddings, FetchedDocument, HttpAgentRequest,
     KnowledgeLibrary, KnownVectors, LibraryError, Llm, LlmError, LlmReply, LlmRequest, PageFailure,
@@ -38,9 +38,9 @@ pub struct Model<S, A> {
 #[derive(Debug)]
 struct ModelParts<S, A> {
     /// Claude. Without a key, every call fails with [`LlmError::Credentials`], and turns wait until a key is set.
-    claude: Claude<S, A>,
+    claude: ModelClient<S, A>,
     /// The models of other providers, in the order of [`OTHER_PROVIDERS`].
-    others: Vec<Claude<S, A>>,
+    others: Vec<ModelClient<S, A>>,
     /// The simulated model, which answers for simulated instances.
     simulated: Simulated<A>,
     /// The server that transcribes recordings, if there is one.
@@ -51,10 +51,10 @@ struct ModelParts<S, A> {
     /// The agents that users run.
     http_agents: HttpAgents<S, A>,
     /// The indexes of knowledge that this process uses.
-    shelf: KnowledgeShelf,
+    index_cache: KnowledgeIndexCache,
     /// The clients for pages that become documents.
     pages: GuardedClients,
-    documents: DocumentDesk,
+    documents: DocumentReaderPool,
 }
 
 impl<S: Secrets + Clone, A: System + Clone> Model<S, A> {
@@ -64,18 +64,18 @@ impl<S: Secrets + Clone, A: System + Clone> Model<S, A> {
         settings: &ModelSettings,
         secrets: S,
         system: A,
-    ) -> Result<Self, ClaudeError> {
-        let of_claude = ClaudeSettings {
+    ) -> Result<Self, ModelClientError> {
+        let of_claude = ModelClientSettings {
             base_url: settings.base_url.clone(),
-            ..ClaudeSettings::default()
+            ..ModelClientSettings::default()
         };
         let others = OTHER_PROVIDERS.iter().zip(&settings.other_base_urls);
         let others = others.map(|(provider, base_url)| {
-            let of_provider = ClaudeSettings {
+            let of_provider = ModelClientSettings {
                 base_url: base_url.clone(),
-                ..ClaudeSettings::of_provider(provider)
+                ..ModelClientSettings::of_provider(provider)
             };
-            Claude::new(http.clone(), of_provider, secrets.clone(), system.clone())
+            ModelClient::new(http.clone(), of_provider, secrets.clone(), system.clone())
         });
         let clients = GuardedClients::default();
         let parts = ModelParts {
@@ -90,9 +90,9 @@ impl<S: Secrets + Clone, A: System + Clone> Model<S, A> {
                 ),
             ),
             pages: clients.clone(),
-            documents: DocumentDesk::new(settings.documents),
+            documents: DocumentReaderPool::new(settings.documents),
             http_agents: HttpAgents::new(clients, secrets.clone(), system.clone()),
-            claude: Claude::new(http.clone(), of_claude, secrets.clone(), system.clone())?,
+            claude: ModelClient::new(http.clone(), of_claude, secrets.clone(), system.clone())?,
             embeddings: EmbeddingClient::new(
                 http.clone(),
                 settings.embeddings.clone(),
@@ -106,7 +106,7 @@ impl<S: Secrets + Clone, A: System + Clone> Model<S, A> {
                 system.clone(),
             ),
             simulated: Simulated::new(system, settings.simulated_latency),
-            shelf: KnowledgeShelf::with_capacity(settings.knowledge_kept_bytes),
+            index_cache: KnowledgeIndexCache::with_capacity(settings.knowledge_kept_bytes),
         };
         Ok(Self {
             parts: Arc::new(parts),
@@ -116,7 +116,7 @@ impl<S: Secrets + Clone, A: System + Clone> Model<S, A> {
 
 impl<S: Secrets, A: System> Model<S, A> {
     /// Returns the client of the provider that has a model.
-    fn find_client(&self, model: &str) -> Result<&Claude<S, A>, LlmError> {
+    fn find_client(&self, model: &str) -> Result<&ModelClient<S, A>, LlmError> {
         let (name, _) = split_model_name(model);
         if name == USUAL_MODEL_PROVIDER {
             return Ok(&self.parts.claude);
@@ -234,15 +234,15 @@ impl<S: Secrets, A: System> KnowledgeLibrary for Model<S, A> {
     }
 
     fn has_snapshot(&self, name: &SnapshotName) -> bool {
-        self.parts.shelf.find_index(name).is_some()
+        self.parts.index_cache.find_index(name).is_some()
     }
 
     async fn load_snapshot(&self, name: &SnapshotName, bytes: Vec<u8>) -> Result<(), LibraryError> {
-        load_index(&self.parts.shelf, name, bytes).await
+        load_index(&self.parts.index_cache, name, bytes).await
     }
 
     fn find_snapshot_vectors(&self, name: &SnapshotName) -> Option<KnownVectors> {
-        find_index_vectors(&self.parts.shelf, name)
+        find_index_vectors(&self.parts.index_cache, name)
     }
 
     async fn search_snapshot(
@@ -251,7 +251,7 @@ impl<S: Secrets, A: System> KnowledgeLibrary for Model<S, A> {
         question: SearchedQuestion<'_>,
         limit: usize,
     ) -> Option<FoundBlocks> {
-        search_index(&self.parts.shelf, name, question, limit).await
+        search_index(&self.parts.index_cache, name, question, limit).await
     }
 }
 
@@ -279,9 +279,9 @@ impl<S: Secrets, A: System> Transcriber for Model<S, A> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::claude::tests::{KeyBox, Time, request};
     use crate::documents::{DocumentSettings, ReadingPlace};
     use crate::embeddings::EmbeddingSettings;
+    use crate::model_client::tests::{KeyBox, Time, request};
     use crate::transcription::TranscriptionSettings;
     use recado_domain::ids::TenantId;
     use recado_domain::media_type::MediaType;

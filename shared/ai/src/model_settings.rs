@@ -2,7 +2,7 @@
 
 use crate::model_provider::OTHER_PROVIDERS;
 use crate::{
-    ClaudeSettings, DocumentSettings, EmbeddingSettings, GoogleCalendarConfig, TranscriptionSettings,
+    DocumentSettings, EmbeddingSettings, GoogleCalendarConfig, ModelClientSettings, TranscriptionSettings,
 };
 use recado_ports::settings::VariableReader;
 use std::time::Duration;
@@ -43,7 +43,7 @@ impl ModelSettings {
         let (default, what) = (Duration::from_millis(300), "must be a number of milliseconds");
         let parse = |text: &str| text.parse().ok().map(Duration::from_millis);
         Self {
-            base_url: base_url.unwrap_or_else(|| ClaudeSettings::default().base_url),
+            base_url: base_url.unwrap_or_else(|| ModelClientSettings::default().base_url),
             other_base_urls,
             simulated_latency: reader.read_parsed("RECADO_SIMULATED_LATENCY_MS", default, what, parse),
             transcription: TranscriptionSettings::from_environment(reader),

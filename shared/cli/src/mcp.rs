@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::io::{IsTerminal, stdin};
 use stdio::{RpcAnswer, RpcRefusal, choose_version, serve_client};
-use tools::{DeskTool, TOOLS, parse_call};
+use tools::{McpTool, TOOLS, parse_call};
 
 /// The words that a client gives its model about all tools.
 const INSTRUCTIONS: &str = "Conversations of a business with its contacts on WhatsApp, in an installation of Recado. What contacts write, \
@@ -38,7 +38,7 @@ pub(crate) async fn serve_tools(arguments: McpArguments, environment: &CommandEn
     let there = arguments.there.build_client(environment)?;
     // A refused token is told now, where the person who sets the client up reads it.
     let token = there.get_json(&["v1", "token"], &[]).await?;
-    let desk = ToolDesk {
+    let server = McpToolServer {
         routes: list_routes(&token),
         there,
     };
@@ -46,7 +46,7 @@ pub(crate) async fn serve_tools(arguments: McpArguments, environment: &CommandEn
         eprintln!("The Model Context Protocol is spoken here: a client starts this command. Ctrl-C ends.");
     }
     tokio::select! {
-        served = serve_client(desk) => served,
+        served = serve_client(server) => served,
         () = output::wait_until_nobody_reads() => Ok(()),
     }
 }
@@ -58,14 +58,14 @@ fn list_routes(token: &Value) -> BTreeSet<String> {
 }
 
 /// The tools, with the installation that they work on.
-struct ToolDesk {
+struct McpToolServer {
     there: InstallationClient,
     /// The routes that the token opens.
     routes: BTreeSet<String>,
 }
 
-impl ToolDesk {
-    fn list_offered(&self) -> impl Iterator<Item = &'static DeskTool> {
+impl McpToolServer {
+    fn list_offered(&self) -> impl Iterator<Item = &'static McpTool> {
         TOOLS.iter().filter(|tool| self.routes.contains(tool.route))
     }
 
@@ -80,7 +80,7 @@ impl ToolDesk {
             })),
             "ping" => Ok(json!({})),
             "tools/list" => {
-                let tools: Vec<Value> = self.list_offered().map(DeskTool::describe).collect();
+                let tools: Vec<Value> = self.list_offered().map(McpTool::describe).collect();
                 Ok(json!({"tools": tools}))
             }
             "tools/call" => self.call_tool(params).await,

@@ -29,13 +29,13 @@ mod event_log;
 mod left_out;
 mod memory_databases;
 mod opening;
-#[cfg(feature = "test-door")]
-mod test_door;
+#[cfg(feature = "test-access")]
+mod test_access;
 mod waiting_intake;
 
 pub use event_log::EventReader;
-#[cfg(feature = "test-door")]
-pub use test_door::StoreCopy;
+#[cfg(feature = "test-access")]
+pub use test_access::StoreCopy;
 
 /// The number of lists and strong reads that may run at once.
 const READERS: usize = 3;

@@ -49,7 +49,7 @@ mod typing_memory;
 pub use backup::{BackupError, BackupManifest, BackupProgress, back_up_folder, check_backup, restore_backup};
 pub use clock::{Clock, EmbeddedSystem};
 pub use db_error::{FULL_DISK_REMEDY, is_disk_full};
-#[cfg(feature = "test-door")]
+#[cfg(feature = "test-access")]
 pub use embedded::StoreCopy;
 pub use embedded::{Embedded, EventReader};
 pub use file_permissions::{FolderPrivacy, restrict_to_owner};

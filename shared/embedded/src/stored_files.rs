@@ -144,7 +144,7 @@ impl StoredFiles {
     }
 
     /// Gives `work` what a store in memory holds.
-    #[cfg(feature = "test-door")]
+    #[cfg(feature = "test-access")]
     pub(crate) fn open_memory_for_test<T>(&self, work: impl FnOnce(&mut BytesByName) -> T) -> Option<T> {
         match &self.place {
             FilePlace::Memory(known) => Some(work(&mut lock_unpoisoned(known))),

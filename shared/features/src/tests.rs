@@ -71,7 +71,7 @@ use recado_domain::provider::Provider;
 use recado_domain::secret::{Secret, SecretParts, SecretVersion, derive_webhook_secret, hmac_sha256};
 use recado_embedded::{Clock, Embedded, EmbeddedSystem};
 use recado_http::{
-    ApiOptions, BackgroundBeats, EventFeed, HealthProbe, Keys, MetricsPage, WebhookKeys, WebhookLimits,
+    ApiOptions, EventFeed, HealthProbe, Keys, LoopWatchdog, MetricsPage, WebhookKeys, WebhookLimits,
     accept_extra_slashes, webhook_router, webhook_routes, whole_router,
 };
 use recado_pipeline::ports::{CommitOutcome, Conversations};
@@ -98,7 +98,7 @@ pub(crate) struct Site {
     pub(crate) settings: Settings,
     pub(crate) depths: SetDepths,
     pub(crate) providers: TestProviders,
-    pulse: HealthProbe,
+    health_probe: HealthProbe,
     keys: FixedKeys,
     simulator: Option<SimulatedOutbox>,
     public_url: Option<String>,
@@ -145,7 +145,7 @@ impl Site {
             settings: Settings::default(),
             depths: SetDepths::default(),
             providers: TestProviders::NotCalled,
-            pulse: HealthProbe::on_request(),
+            health_probe: HealthProbe::on_request(),
             keys,
             simulator: None,
             public_url: None,
@@ -183,18 +183,18 @@ impl Site {
         self
     }
 
-    pub(crate) fn with_pulse(mut self, pulse: HealthProbe) -> Self {
-        self.pulse = pulse;
+    pub(crate) fn with_health_probe(mut self, health_probe: HealthProbe) -> Self {
+        self.health_probe = health_probe;
         self
     }
 
-    pub(crate) fn beats(&self) -> &BackgroundBeats {
-        self.pulse.beats()
+    pub(crate) fn watchdog(&self) -> &LoopWatchdog {
+        self.health_probe.watchdog()
     }
 
     /// Proves a write, as the process does by itself.
-    pub(crate) async fn beat(&self) {
-        self.pulse.probe_store(&self.deps(), &self.depths).await;
+    pub(crate) async fn probe_health(&self) {
+        self.health_probe.probe_store(&self.deps(), &self.depths).await;
     }
 
     /// The names of the instances of what was enqueued on `inbound`.
@@ -227,11 +227,11 @@ impl Site {
             simulator: self.simulator.clone(),
             metrics: self.metrics.clone(),
             depths: Arc::new(self.depths.clone()),
-            health_probe: self.pulse.clone(),
+            health_probe: self.health_probe.clone(),
             asks_models: false,
             provider_setup: Some(stand_ins::set_up_nothing()),
             event_feed: self.event_feed.clone(),
-            push_desk: Some(stand_ins::make_push_tickets()),
+            push_ticket_issuer: Some(stand_ins::make_push_tickets()),
             endpoint_posts: Some(Arc::new(stand_ins::Accepting)),
             applies_file: true,
         }

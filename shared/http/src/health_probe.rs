@@ -1,7 +1,7 @@
 //! Checks that the store accepts writes. The process decides when it checks, so that requests of strangers cannot load
 //! the store.
 
-use crate::background_beats::BackgroundBeats;
+use crate::loop_watchdog::LoopWatchdog;
 use crate::problem;
 use futures::future::{Either, select};
 use recado_domain::dead_letter::QueueName;
@@ -28,7 +28,7 @@ const INTAKE_UNHEALTHY: SignedDuration = SignedDuration::from_mins(5);
 #[derive(Debug, Clone)]
 pub struct HealthProbe {
     last: Arc<Mutex<HealthProbeState>>,
-    beats: BackgroundBeats,
+    watchdog: LoopWatchdog,
     /// `true` if a request for `/health` may cause a check, at most once in ten seconds.
     on_request: bool,
 }
@@ -80,14 +80,14 @@ impl HealthProbe {
         };
         Self {
             last: Arc::new(Mutex::new(last)),
-            beats: BackgroundBeats::default(),
+            watchdog: LoopWatchdog::default(),
             on_request,
         }
     }
 
     /// Returns the loops in the background of this process. `/health` tells when one is late.
-    pub fn beats(&self) -> &BackgroundBeats {
-        &self.beats
+    pub fn watchdog(&self) -> &LoopWatchdog {
+        &self.watchdog
     }
 
     /// Returns `true` if the disk had less room than it should at the last check.
@@ -152,7 +152,7 @@ impl HealthProbe {
             queue: last.queue.max(judge_intake(last.oldest_intake, now)),
             oldest_intake: last.oldest_intake,
             disk: last.disk_full.map(|is_full| HealthStatus::judge(!is_full)),
-            background: self.beats.judge(),
+            background: self.watchdog.judge(),
             written: last.written,
         }
     }
@@ -210,7 +210,7 @@ mod tests {
 
     #[test]
     fn events_that_are_not_recorded_make_the_queue_degraded_and_then_unhealthy() {
-        let pulse = HealthProbe::by_timer();
+        let probe = HealthProbe::by_timer();
         let now = from_unix_millis(1_000_000_000);
         for (oldest, status) in [
             (None, HealthStatus::Healthy),
@@ -218,30 +218,30 @@ mod tests {
             (Some(30), HealthStatus::Degraded),
             (Some(300), HealthStatus::Unhealthy),
         ] {
-            let mut state = pulse.lock_state();
+            let mut state = probe.lock_state();
             state.queue = HealthStatus::Healthy;
             state.oldest_intake = oldest.map(|age| from_unix_millis(1_000_000_000 - age * 1000));
             drop(state);
-            assert_eq!(pulse.current_result(now).queue, status, "{oldest:?}");
+            assert_eq!(probe.current_result(now).queue, status, "{oldest:?}");
         }
     }
 
     #[test]
     fn a_write_proves_something_for_ten_seconds() {
-        let pulse = HealthProbe::by_timer();
+        let probe = HealthProbe::by_timer();
         assert_eq!(
-            pulse.current_result(from_unix_millis(0)).store,
+            probe.current_result(from_unix_millis(0)).store,
             HealthStatus::Unhealthy,
             "none was made yet"
         );
-        pulse.lock_state().written = Some(from_unix_millis(50_000));
+        probe.lock_state().written = Some(from_unix_millis(50_000));
         for (now, store) in [
             (50_000, HealthStatus::Healthy),
             (60_000, HealthStatus::Healthy),
             (60_001, HealthStatus::Unhealthy),
             (39_999, HealthStatus::Unhealthy),
         ] {
-            let vitals = pulse.current_result(from_unix_millis(now));
+            let vitals = probe.current_result(from_unix_millis(now));
             assert_eq!(
                 (vitals.store, vitals.written),
                 (store, Some(from_unix_millis(50_000))),

@@ -9,7 +9,6 @@
 //! valid one and proved who it is), `Cache-Control: no-store` and `X-Content-Type-Options: nosniff`.
 
 pub mod api;
-mod background_beats;
 mod correlation;
 pub mod event_feed;
 mod extra_slashes;
@@ -17,9 +16,10 @@ mod health_probe;
 mod json_fault;
 mod keys;
 mod large_bodies;
+mod loop_watchdog;
 pub mod problem;
 pub mod problem_code;
-mod push_desk;
+mod push_ticket_issuer;
 pub mod query;
 pub mod token_limit;
 mod webhook;
@@ -31,13 +31,13 @@ pub use crate::api::provider_setup::{
     ConnectRequest, PhonePairing, ProviderSetup, SetupAction, SetupAnswer, SetupCheck, SetupError,
     SetupRequest,
 };
-pub use crate::background_beats::{BackgroundBeats, LoopBeat};
 pub use crate::event_feed::EventFeed;
 pub use crate::extra_slashes::accept_extra_slashes;
 pub use crate::health_probe::HealthProbe;
 pub use crate::keys::Keys;
+pub use crate::loop_watchdog::{LoopWatchdog, WatchedLoop};
 pub use crate::problem::HttpProblem;
-pub use crate::push_desk::PushDesk;
+pub use crate::push_ticket_issuer::PushTicketIssuer;
 pub use crate::token_limit::ClientAddress;
 pub use crate::webhook::{WebhookLimits, webhook_routes};
 pub use crate::webhook_recording::{ReceivedWebhook, record_webhooks};

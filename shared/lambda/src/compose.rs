@@ -7,7 +7,7 @@ use crate::push::NewsPush;
 use crate::required_variables::FunctionNeeds;
 use crate::settings_record::read_variables;
 use crate::social::SocialQueue;
-use recado_ai::{ClaudeError, DocumentSettings, Model, ModelSettings, ReadingLimits, ReadingPlace};
+use recado_ai::{DocumentSettings, Model, ModelClientError, ModelSettings, ReadingLimits, ReadingPlace};
 use recado_aws::{
     AwsConfig, AwsQueues, AwsSecrets, Clients, DynamoStore, OsSystem, OwnParameters, PushSender, variable,
 };
@@ -50,7 +50,7 @@ pub enum ComposeError {
     Http(#[from] ClientError),
     /// The model's client could not be built.
     #[error(transparent)]
-    Model(#[from] ClaudeError),
+    Model(#[from] ModelClientError),
 }
 
 fn join_problems(problems: &[SettingError]) -> String {

@@ -41,7 +41,7 @@ use futures::future::BoxFuture;
 use recado_alerts::{AlertReport, DeliveryReport};
 use recado_aws::{PublishedChanges, StreamRecord};
 use recado_console::{ConsoleOptions, console_routes};
-use recado_http::{ApiOptions, HealthProbe, ProviderSetup, PushDesk};
+use recado_http::{ApiOptions, HealthProbe, ProviderSetup, PushTicketIssuer};
 use recado_notify::Notifier;
 use recado_pipeline::ports::{PortResult, System};
 use recado_pipeline::{Verdict, handle_outbound_message, handle_turns_message, process, reconcile};
@@ -199,9 +199,9 @@ pub fn build_api_router(composed: AwsComposition, provider_setup: ProviderSetup)
         asks_models: false,
         provider_setup: Some(provider_setup),
         event_feed: None,
-        push_desk: composed.environment.push_url.as_deref().map(|url| {
+        push_ticket_issuer: composed.environment.push_url.as_deref().map(|url| {
             let store = composed.deps.store.clone();
-            PushDesk::new(url, move |tenant| {
+            PushTicketIssuer::new(url, move |tenant| {
                 let store = store.clone();
                 Box::pin(async move { store.create_push_ticket(tenant.as_ref()).await })
             })

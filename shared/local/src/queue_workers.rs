@@ -9,7 +9,7 @@ use recado_domain::ids::TenantId;
 use recado_domain::millis::add_millis;
 use recado_domain::scheduled::{ScheduledId, ScheduledMessage};
 use recado_embedded::{DequeuedMessage, Embedded, FairShare, TenantKey};
-use recado_http::{BackgroundBeats, LoopBeat};
+use recado_http::{LoopWatchdog, WatchedLoop};
 use recado_pipeline::Deps;
 use recado_pipeline::ports::PortResult;
 use recado_pipeline::records::scheduled_messages::list_due_scheduled;
@@ -33,7 +33,7 @@ pub const IDLE_TIMEOUT: Duration = Duration::from_secs(5);
 const GATHERING_TIMEOUT: Duration = Duration::from_millis(5);
 
 /// Longest time between two rounds of a loop. With the longest wait for a message there are ten seconds left for the store.
-pub const BEAT_WITHIN: Duration = Duration::from_secs(15);
+pub const ROUND_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// Time to wait after a queue could not be read. Its messages stay receivable meanwhile, so an error would otherwise
 /// repeat at once.
@@ -123,18 +123,24 @@ pub fn run_queue_workers(
     deps: Arc<Deps>,
     emails: LocalEmails,
     queues: Embedded,
-    beats: BackgroundBeats,
+    watchdog: LoopWatchdog,
     stop: watch::Receiver<bool>,
 ) -> BoxFuture<'static, ()> {
     Box::pin(async move {
         let mut loops = JoinSet::new();
         for queue in QueueName::ALL {
             let ports = (Arc::clone(&deps), emails.clone());
-            let beat = beats.add_loop(queue.as_str(), BEAT_WITHIN);
-            loops.spawn(run_queue_worker(queue, ports, queues.clone(), beat, stop.clone()));
+            let watched = watchdog.add_loop(queue.as_str(), ROUND_TIMEOUT);
+            loops.spawn(run_queue_worker(
+                queue,
+                ports,
+                queues.clone(),
+                watched,
+                stop.clone(),
+            ));
         }
-        let beat = beats.add_loop("scheduled messages", BEAT_WITHIN);
-        loops.spawn(run_scheduled_sends(deps, queues, beat, stop));
+        let watched = watchdog.add_loop("scheduled messages", ROUND_TIMEOUT);
+        loops.spawn(run_scheduled_sends(deps, queues, watched, stop));
         while loops.join_next().await.is_some() {}
     })
 }
@@ -143,14 +149,14 @@ async fn run_queue_worker(
     queue: QueueName,
     (deps, emails): (Arc<Deps>, LocalEmails),
     queues: Embedded,
-    beat: LoopBeat,
+    watched: WatchedLoop,
     mut stop: watch::Receiver<bool>,
 ) {
     let crew = WorkerPool::for_queue(queue);
     let mut running = JoinSet::new();
     let mut more_may_wait = false;
     while !*stop.borrow() {
-        beat.pass();
+        watched.report_round();
         while running.try_join_next().is_some() {}
         if more_may_wait {
             crew.gather_free_workers(max_concurrency(queue)).await;
@@ -187,7 +193,7 @@ async fn run_queue_worker(
             });
         }
     }
-    drop(beat);
+    drop(watched);
     let drained = tokio::time::timeout(DRAIN_TIMEOUT, async {
         while running.join_next().await.is_some() {}
     })
@@ -269,11 +275,11 @@ const DUE_AT_ONCE: usize = 100;
 async fn run_scheduled_sends(
     deps: Arc<Deps>,
     queues: Embedded,
-    beat: LoopBeat,
+    watched: WatchedLoop,
     mut stop: watch::Receiver<bool>,
 ) {
     loop {
-        beat.pass();
+        watched.report_round();
         let now = deps.system().now();
         let (due, next) = match read_due_messages(&queues, now).await {
             Ok(found) => found,
@@ -283,7 +289,7 @@ async fn run_scheduled_sends(
             }
         };
         for (tenant, id) in due {
-            beat.pass();
+            watched.report_round();
             if let Err(error) = recado_sends::release_due_message(&deps, &tenant, &id).await {
                 tracing::warn!(message_id = %id, %error, "a scheduled message could not be sent yet");
             }

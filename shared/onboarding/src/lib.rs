@@ -1,5 +1,5 @@
 //! Connects an instance to its provider, checks its setup, and builds webhooks as the provider would. The command line
-//! uses this, and the API by a [`SetupDesk`]. Nothing is printed here: all results are returned as data.
+//! uses this, and the API by a [`SetupService`]. Nothing is printed here: all results are returned as data.
 //!
 //! The code for each provider is in its own folder (`admin_client`, `connect`, `check_setup`, `sign`); this module calls
 //! the right one.
@@ -13,7 +13,7 @@ mod evolution;
 mod instance_webhook;
 mod meta;
 mod number_question;
-mod setup_desk;
+mod setup_service;
 mod setup_state;
 mod sign;
 mod target;
@@ -28,7 +28,7 @@ pub use destination::{KeyDestination, check_key_destination};
 pub use evolution::PairingAnswer;
 pub use instance_webhook::InstanceWebhook;
 pub use number_question::NumberQuestion;
-pub use setup_desk::SetupDesk;
+pub use setup_service::SetupService;
 pub use sign::{AuthenticateError, AuthenticatedWebhook, WebhookCredentials};
 pub use target::OnboardingTarget;
 

@@ -9,7 +9,7 @@ use reqwest::Client;
 use serde_json::json;
 
 mod connecting;
-mod desk;
+mod setup_service;
 
 fn instance(fields: &Value) -> Instance {
     let mut all = json!({"id": "suporte-01", "tenant": "clinica", "agent": "ana"});

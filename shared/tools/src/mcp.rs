@@ -18,7 +18,7 @@ use recado_domain::tools::{McpListing, McpServer, Tool};
 use recado_http_client::HostReach;
 use recado_ports::ports::{Secrets, ToolFailure, ToolLimits};
 use serde_json::{Map, Value, json};
-use session::{McpSession, ServerKey, SessionShelf};
+use session::{McpSession, ServerKey, SessionCache};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::timeout;
@@ -32,7 +32,7 @@ const RESULT_FIELDS: [&str; 4] = ["_meta", "isError", "resultType", "structuredC
 /// The sessions of this process with servers.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct McpServers {
-    shelf: Arc<SessionShelf>,
+    sessions: Arc<SessionCache>,
 }
 
 /// The result of a call.
@@ -117,7 +117,8 @@ impl McpServers {
             Err(failure) => failure,
         };
         if failure.ends_session() {
-            self.shelf.close_session(&ServerKey::new(tool, server), &session);
+            self.sessions
+                .close_session(&ServerKey::new(tool, server), &session);
         }
         if matches!(failure, McpFailure::Credentials) {
             forget_credential(http, server).await;
@@ -135,7 +136,7 @@ impl McpServers {
     ) -> Result<Arc<McpSession>, McpFailure> {
         let reach = HostReach::for_encrypted(&server.url, limits.private_hosts)
             .ok_or_else(|| McpFailure::NothingLeft("its address is not https".to_owned()))?;
-        let place = self.shelf.find_place(&ServerKey::new(tool, server));
+        let place = self.sessions.find_place(&ServerKey::new(tool, server));
         let mut kept = place.lock().await;
         if let Some(session) = kept.as_ref().filter(|session| session.is_usable(reach)) {
             return Ok(session.clone());

@@ -2,12 +2,14 @@
 
 use recado_domain::knowledge::{FoundBlocks, KnowledgeSnapshot, SnapshotName, SplitDocument};
 use recado_domain::message::TextGap;
-use recado_knowledge_search::{KnowledgeShelf, SplitSettings, analyze_document, hash_ngrams, renew_analysis};
+use recado_knowledge_search::{
+    KnowledgeIndexCache, SplitSettings, analyze_document, hash_ngrams, renew_analysis,
+};
 use recado_ports::ports::{KnownVectors, LibraryError, SearchedQuestion};
 
 /// The library. Clones share what is in memory.
 #[derive(Debug, Clone, Default)]
-pub struct TextLibrary(KnowledgeShelf);
+pub struct TextLibrary(KnowledgeIndexCache);
 
 impl TextLibrary {
     /// Splits a text into blocks of so many characters at most.

@@ -1,7 +1,7 @@
 //! Against a stand-in of a server with an embedding model.
 
 use super::*;
-use crate::claude::tests::{KeyBox, Time};
+use crate::model_client::tests::{KeyBox, Time};
 use recado_testkit::servers::scripted::{Does, StandIn};
 use serde_json::{Value, json};
 use std::sync::Arc;

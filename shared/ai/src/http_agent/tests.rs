@@ -1,7 +1,7 @@
 //! Against a stand-in endpoint that answers what each test wants.
 
 use super::*;
-use crate::claude::tests::{KeyBox, Time};
+use crate::model_client::tests::{KeyBox, Time};
 use recado_domain::config::HttpAgent;
 use recado_domain::decision::{AgentDecision, OfferedDecisions};
 use recado_testkit::servers::scripted::{Does, Request, StandIn};

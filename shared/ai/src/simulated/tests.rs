@@ -1,5 +1,5 @@
 use super::*;
-use crate::claude::tests::{Time, request, said};
+use crate::model_client::tests::{Time, request, said};
 use recado_domain::decision::OfferedDecisions;
 use recado_domain::ids::Ordinal;
 use recado_domain::ids::StepId;

@@ -1,7 +1,7 @@
 //! Against a stand-in of a server of transcriptions.
 
 use super::*;
-use crate::claude::tests::{KeyBox, Time};
+use crate::model_client::tests::{KeyBox, Time};
 use recado_domain::media_type::MediaType;
 use recado_testkit::servers::scripted::{Does, StandIn};
 use std::sync::Arc;

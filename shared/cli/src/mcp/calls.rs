@@ -1,6 +1,6 @@
 //! The calls of the tools: requests to the API, with the token of the command.
 
-use super::tools::{ContactAnswer, DeskCall, RedrivenDeadLetters, SearchedRecord};
+use super::tools::{ContactAnswer, McpToolCall, RedrivenDeadLetters, SearchedRecord};
 use crate::conversation_thread::read_thread;
 use crate::find::RecordLookup;
 use crate::installation::InstallationClient;
@@ -17,19 +17,19 @@ const SEARCHED_MESSAGES: u16 = 10;
 const READ_MESSAGES: u16 = 50;
 
 /// Runs the call of a tool, and returns the answer of the API.
-pub(super) async fn run_tool_call(there: &InstallationClient, call: DeskCall) -> Result<Value> {
+pub(super) async fn run_tool_call(there: &InstallationClient, call: McpToolCall) -> Result<Value> {
     match call {
-        DeskCall::SearchConversations(wanted) => search_records(there, wanted).await,
-        DeskCall::ListConversations(wanted) => list_page(there, "conversations", &wanted).await,
-        DeskCall::ReadConversation(wanted) => {
+        McpToolCall::SearchConversations(wanted) => search_records(there, wanted).await,
+        McpToolCall::ListConversations(wanted) => list_page(there, "conversations", &wanted).await,
+        McpToolCall::ReadConversation(wanted) => {
             read_thread(there, &wanted.conversation, wanted.limit.unwrap_or(READ_MESSAGES)).await
         }
-        DeskCall::ReadMessage(wanted) => there.get_json(&["v1", "messages", &wanted.message], &[]).await,
-        DeskCall::AnswerContact(answer) => send_answer(there, &answer).await,
-        DeskCall::TakeConversation(named) => change_hands(there, &named.conversation, "manual").await,
-        DeskCall::GiveBackConversation(named) => change_hands(there, &named.conversation, "ai").await,
-        DeskCall::ListDeadLetters(wanted) => list_page(there, "dead-letters", &wanted).await,
-        DeskCall::RedriveDeadLetters(wanted) => redrive_named(there, &wanted).await,
+        McpToolCall::ReadMessage(wanted) => there.get_json(&["v1", "messages", &wanted.message], &[]).await,
+        McpToolCall::AnswerContact(answer) => send_answer(there, &answer).await,
+        McpToolCall::TakeConversation(named) => change_hands(there, &named.conversation, "manual").await,
+        McpToolCall::GiveBackConversation(named) => change_hands(there, &named.conversation, "ai").await,
+        McpToolCall::ListDeadLetters(wanted) => list_page(there, "dead-letters", &wanted).await,
+        McpToolCall::RedriveDeadLetters(wanted) => redrive_named(there, &wanted).await,
     }
 }
 

@@ -1,6 +1,6 @@
 //! The Model Context Protocol over standard input and output: each message is a line of JSON.
 
-use super::ToolDesk;
+use super::McpToolServer;
 use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
 use std::collections::HashMap;
@@ -32,8 +32,8 @@ pub(super) enum RpcRefusal {
 pub(super) type RpcAnswer = Result<Value, (RpcRefusal, String)>;
 
 /// Answers requests, side by side, until the client closes standard input.
-pub(super) async fn serve_client(desk: ToolDesk) -> Result<()> {
-    let (desk, output) = (Arc::new(desk), Arc::new(Mutex::new(stdout())));
+pub(super) async fn serve_client(server: McpToolServer) -> Result<()> {
+    let (server, output) = (Arc::new(server), Arc::new(Mutex::new(stdout())));
     let (mut input, mut has_begun) = (BufReader::new(stdin()), false);
     let (mut tasks, mut open) = (JoinSet::new(), HashMap::new());
     while let Some(message) = read_message(&mut input).await? {
@@ -57,10 +57,10 @@ pub(super) async fn serve_client(desk: ToolDesk) -> Result<()> {
         has_begun = true;
         let (cancels, cancelled) = oneshot::channel();
         open.insert(id.to_string(), cancels);
-        let (desk, output) = (desk.clone(), output.clone());
+        let (server, output) = (server.clone(), output.clone());
         tasks.spawn(async move {
             let answer = tokio::select! {
-                answer = desk.answer_request(&method, &message["params"]) => answer,
+                answer = server.answer_request(&method, &message["params"]) => answer,
                 Ok(()) = cancelled => return,
             };
             write_answer(&output, &id, answer).await;

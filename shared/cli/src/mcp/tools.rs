@@ -10,7 +10,7 @@ type JsonObject = Map<String, Value>;
 /// A call of a tool, with its arguments.
 #[derive(Debug, Deserialize)]
 #[serde(tag = "name", content = "arguments", rename_all = "snake_case")]
-pub(super) enum DeskCall {
+pub(super) enum McpToolCall {
     SearchConversations(SearchedRecord),
     ListConversations(ListedConversations),
     ReadConversation(ReadThread),
@@ -237,7 +237,7 @@ pub(super) enum ToolReach {
 
 /// A tool that is offered.
 #[derive(Debug)]
-pub(super) struct DeskTool {
+pub(super) struct McpTool {
     pub(super) name: &'static str,
     description: &'static str,
     reach: ToolReach,
@@ -248,8 +248,8 @@ pub(super) struct DeskTool {
 }
 
 /// All tools.
-pub(super) const TOOLS: &[DeskTool] = &[
-    DeskTool {
+pub(super) const TOOLS: &[McpTool] = &[
+    McpTool {
         name: "search_conversations",
         description: "Finds the conversations of a person by number or name, those with words, or what an id names: what came, what was answered, \
             or the one reason why nothing was.",
@@ -257,28 +257,28 @@ pub(super) const TOOLS: &[DeskTool] = &[
         route: "GET /v1/conversations",
         schema: describe_search,
     },
-    DeskTool {
+    McpTool {
         name: "list_conversations",
         description: "Lists conversations, the most recently active first, or those that wait for a person.",
         reach: ToolReach::Reads,
         route: "GET /v1/conversations",
         schema: describe_conversation_list,
     },
-    DeskTool {
+    McpTool {
         name: "read_conversation",
         description: "Reads a conversation with its newest messages, the oldest of them first.",
         reach: ToolReach::Reads,
         route: "GET /v1/conversations/{id}",
         schema: describe_thread,
     },
-    DeskTool {
+    McpTool {
         name: "read_message",
         description: "Reads one message: its text, its delivery, the steps of its way, and why it is not answered.",
         reach: ToolReach::Reads,
         route: "GET /v1/messages/{id}",
         schema: describe_message,
     },
-    DeskTool {
+    McpTool {
         name: "answer_contact",
         description: "Sends a text to the contact of a conversation, as a person does. The conversation is taken over: the \
             agent is silent until it is given back.",
@@ -286,28 +286,28 @@ pub(super) const TOOLS: &[DeskTool] = &[
         route: "POST /v1/conversations/{id}/messages",
         schema: describe_answer,
     },
-    DeskTool {
+    McpTool {
         name: "take_conversation",
         description: "Takes a conversation over without writing: the agent is silent until it is given back.",
         reach: ToolReach::Changes,
         route: "PATCH /v1/conversations/{id}",
         schema: describe_conversation,
     },
-    DeskTool {
+    McpTool {
         name: "give_back_conversation",
         description: "Gives a conversation back to the agent, which answers what is unanswered.",
         reach: ToolReach::Sends,
         route: "PATCH /v1/conversations/{id}",
         schema: describe_conversation,
     },
-    DeskTool {
+    McpTool {
         name: "list_dead_letters",
         description: "Lists what was given up, with the reason, the newest first.",
         reach: ToolReach::Reads,
         route: "GET /v1/dead-letters",
         schema: describe_dead_letter_list,
     },
-    DeskTool {
+    McpTool {
         name: "redrive_dead_letters",
         description: "Puts dead letters back on their way, once their cause is mended. With `dry_run` it only counts.",
         reach: ToolReach::Sends,
@@ -316,7 +316,7 @@ pub(super) const TOOLS: &[DeskTool] = &[
     },
 ];
 
-impl DeskTool {
+impl McpTool {
     /// Describes the tool to a client.
     pub(super) fn describe(&self) -> Value {
         json!({
@@ -334,7 +334,7 @@ impl DeskTool {
 }
 
 /// Reads a call of a tool. A client's model reads the error, and calls again.
-pub(super) fn parse_call(name: &str, arguments: JsonObject) -> Result<DeskCall> {
+pub(super) fn parse_call(name: &str, arguments: JsonObject) -> Result<McpToolCall> {
     let call = json!({"name": name, "arguments": Value::Object(arguments)});
     serde_json::from_value(call).map_err(|error| anyhow!("these arguments cannot be used: {error}"))
 }

@@ -15,7 +15,7 @@ use recado_domain::invitations::{BATCH_CHUNK, Batch, BatchChunk, BatchState, Inv
 use recado_domain::millis::add_duration;
 use recado_domain::wake_up::{BatchJob, TurnsJob};
 use recado_invitations::InvitationError;
-use recado_invitations::preparation::{InvitationFrame, find_frame};
+use recado_invitations::preparation::{InvitationContext, find_context};
 use recado_occasions::occasion_reminders::{end_reminder, find_planned};
 use recado_pipeline::Deps;
 use recado_pipeline::deps::capabilities;
@@ -98,13 +98,13 @@ async fn expand_next_piece(deps: &Deps, job: &BatchJob, receives: u32) -> Result
     if batch.is_ending() {
         return Err(look_for_end(deps, &caller, found).await?.into());
     }
-    let frame = find_working_frame(deps, &caller, &found).await?;
+    let context = find_working_context(deps, &caller, &found).await?;
     let chunk = find_recipients(deps, (&batch.tenant, &batch.id), from / BATCH_CHUNK).await?;
     let first = from % BATCH_CHUNK;
     let left = chunk.record.recipients.len().saturating_sub(first);
-    let (count, next_at) = take_room(deps, &found, &frame, left).await?;
+    let (count, next_at) = take_room(deps, &found, &context, left).await?;
     let piece = first..first + count;
-    let made = make_invitations(deps, &caller, (batch, &frame), &chunk.record, piece).await?;
+    let made = make_invitations(deps, &caller, (batch, &context), &chunk.record, piece).await?;
     let after = from + count.max(1);
     let delay = if after < batch.recipients {
         next_at.duration_since(deps.system().now())
@@ -152,14 +152,14 @@ fn build_batch_caller(batch: &Batch) -> Caller {
 }
 
 /// Finds what a batch names, if it works; else the batch waits or ends.
-async fn find_working_frame(
+async fn find_working_context(
     deps: &Deps,
     caller: &Caller,
     found: &Versioned<Batch>,
-) -> Result<InvitationFrame, JobStop> {
+) -> Result<InvitationContext, JobStop> {
     let batch = &found.record;
-    let frame = match find_frame(deps, caller, &request_of(batch, None)?).await {
-        Ok(frame) if frame.bound.is_enabled() || batch.channel == InvitationChannel::Email => frame,
+    let context = match find_context(deps, caller, &request_of(batch, None)?).await {
+        Ok(context) if context.bound.is_enabled() || batch.channel == InvitationChannel::Email => context,
         Ok(_) => return Err(wait_for_instance(deps, found).await?.into()),
         Err(InvitationError::Port(error)) => return Err(error.into()),
         Err(error) => {
@@ -168,8 +168,8 @@ async fn find_working_frame(
         }
     };
     let now = deps.system().now();
-    if batch.reminder.is_none() || find_planned(&frame.tenant, &frame.occasion, batch, now).is_some() {
-        return Ok(frame);
+    if batch.reminder.is_none() || find_planned(&context.tenant, &context.occasion, batch, now).is_some() {
+        return Ok(context);
     }
     let is_ended = end_reminder(deps, found.clone()).await?;
     let verdict = if is_ended {
@@ -185,7 +185,7 @@ async fn find_working_frame(
 async fn take_room(
     deps: &Deps,
     found: &Versioned<Batch>,
-    frame: &InvitationFrame,
+    context: &InvitationContext,
     left: usize,
 ) -> Result<(usize, Timestamp), JobStop> {
     let batch = &found.record;
@@ -195,7 +195,7 @@ async fn take_room(
             add_duration(deps.system().now(), EMAIL_PACE),
         ));
     }
-    let bound = &frame.bound;
+    let bound = &context.bound;
     let rate = bound
         .instance
         .resolve_rate(&capabilities(deps, bound), deps.settings().rate);

@@ -27,7 +27,7 @@ use recado_domain::invitations::{
 };
 use recado_domain::metadata::Metadata;
 use recado_domain::millis::add_duration;
-use recado_invitations::preparation::{check_ahead, find_frame};
+use recado_invitations::preparation::{check_ahead, find_context};
 use recado_invitations::{InvitationError, InvitationRequest, NamedGuest, make_request_claim};
 use recado_pipeline::Deps;
 use recado_pipeline::steps::invited_tenant::choose_tenant;
@@ -92,7 +92,7 @@ pub async fn send_batch(
     };
     let send_at = find_send_time(deps, &request)?;
     let of_first = request_for_guest(&request, first.clone());
-    let tenant = find_frame(deps, caller, &of_first).await?.tenant;
+    let tenant = find_context(deps, caller, &of_first).await?.tenant;
     let claim = make_request_claim(deps, "batch", request.key.as_ref()).await?;
     let new = make_batch(deps, caller, (&tenant, &request), (&guests, send_at));
     let (mut new, now) = (Versioned::new(new), deps.system().now());

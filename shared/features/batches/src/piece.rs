@@ -10,7 +10,7 @@ use recado_domain::ids::{GuestId, InvitationId};
 use recado_domain::invitations::{Batch, BatchChunk, Guest, Invitation, InvitationStatus, RecipientStatus};
 use recado_invitations::dispatch::resume;
 use recado_invitations::preparation::{
-    InvitationFrame, begin_invitation, find_zone, prepare_for_guest, write_for_guest,
+    InvitationContext, begin_invitation, find_zone, prepare_for_guest, write_for_guest,
 };
 use recado_invitations::{InvitationError, send_ready};
 use recado_occasions::invitation_permission::judge_uncapped;
@@ -46,17 +46,17 @@ struct NewRecipient {
 pub(super) async fn make_invitations(
     deps: &Deps,
     caller: &Caller,
-    (batch, frame): (&Batch, &InvitationFrame),
+    (batch, context): (&Batch, &InvitationContext),
     chunk: &BatchChunk,
     piece: std::ops::Range<usize>,
 ) -> PortResult<MadeInvitations> {
     let recipients = read_recipients(deps, batch, chunk, piece).await?;
-    let granted = list_granted(deps, frame, &recipients).await?;
+    let granted = list_granted(deps, context, &recipients).await?;
     let made: Vec<PortResult<(usize, MadeInvitation)>> = stream::iter(recipients)
         .map(|recipient| {
             let (place, is_granted) = (recipient.place, granted.contains(&recipient.guest));
             async move {
-                let made = invite_recipient(deps, caller, (batch, frame), recipient, is_granted);
+                let made = invite_recipient(deps, caller, (batch, context), recipient, is_granted);
                 // The others of the batch must not wait for a recipient whose records cannot be read.
                 let made = pass_over_unreadable(Box::pin(made).await.map(Some))?;
                 let failed = || RecipientStatus::from(InvitationStatus::Failed).into();
@@ -118,22 +118,22 @@ async fn read_recipients(
 /// stored before its guest's earlier ones are counted. The same where the provider takes texts only from those who wrote.
 async fn list_granted(
     deps: &Deps,
-    frame: &InvitationFrame,
+    context: &InvitationContext,
     recipients: &[NewRecipient],
 ) -> PortResult<BTreeSet<GuestId>> {
-    let asks_window = capabilities(deps, &frame.bound).has_service_window && frame.sends_texts();
-    if frame.tenant.deliveries.frequency_cap.is_some() || asks_window {
+    let asks_window = capabilities(deps, &context.bound).has_service_window && context.sends_texts();
+    if context.tenant.deliveries.frequency_cap.is_some() || asks_window {
         return Ok(BTreeSet::new());
     }
     let new = recipients.iter().filter(|recipient| recipient.known.is_none());
     let guests: Vec<(&Guest, TimeZone)> = new
         .filter_map(|recipient| recipient.named.as_ref())
-        .map(|guest| (guest, find_zone(frame, guest)))
+        .map(|guest| (guest, find_zone(context, guest)))
         .collect();
     if guests.is_empty() {
         return Ok(BTreeSet::new());
     }
-    let judged = judge_uncapped(deps, &frame.tenant, &guests).await?;
+    let judged = judge_uncapped(deps, &context.tenant, &guests).await?;
     let granted = guests
         .iter()
         .zip(judged)
@@ -144,7 +144,7 @@ async fn list_granted(
 async fn invite_recipient(
     deps: &Deps,
     caller: &Caller,
-    (batch, frame): (&Batch, &InvitationFrame),
+    (batch, context): (&Batch, &InvitationContext),
     recipient: NewRecipient,
     is_granted: bool,
 ) -> PortResult<MadeInvitation> {
@@ -161,9 +161,9 @@ async fn invite_recipient(
     let request = request_of(batch, Some(&guest))?;
     let ready = match named {
         Some(named) if is_granted => {
-            write_for_guest(deps, frame, request.clone(), (named, false), id.clone()).await
+            write_for_guest(deps, context, request.clone(), (named, false), id.clone()).await
         }
-        Some(named) => prepare_for_guest(deps, frame, request.clone(), (named, false), id.clone()).await,
+        Some(named) => prepare_for_guest(deps, context, request.clone(), (named, false), id.clone()).await,
         None => Err(InvitationError::NotFound("guest")),
     };
     let sent = match ready {
@@ -183,7 +183,7 @@ async fn invite_recipient(
         }
         Err(InvitationError::Port(error)) => return Err(error),
         Err(error) => {
-            let new = || Versioned::new(begin_invitation(deps, frame, &request, &guest, id));
+            let new = || Versioned::new(begin_invitation(deps, context, &request, &guest, id));
             return store_refusal(deps, known.unwrap_or_else(new), &error).await;
         }
     };

@@ -31,14 +31,14 @@ use std::sync::Arc;
 
 /// The things that the invitations of an occasion by one template have in common.
 #[derive(Debug)]
-pub struct InvitationFrame {
+pub struct InvitationContext {
     pub tenant: Tenant,
     pub occasion: Occasion,
     pub bound: Arc<InstanceConfig>,
     templates: Vec<InvitationTemplate>,
 }
 
-impl InvitationFrame {
+impl InvitationContext {
     /// Returns `true` if one of the templates is a text, which a provider with a service window may refuse.
     pub fn sends_texts(&self) -> bool {
         self.templates.iter().any(|template| template.approved.is_none())
@@ -46,8 +46,12 @@ impl InvitationFrame {
 }
 
 /// Returns the time zone of a guest: its own, else the occasion's, else the tenant's.
-pub fn find_zone(frame: &InvitationFrame, guest: &Guest) -> TimeZone {
-    let others = || frame.occasion.resolve_time_zone(frame.tenant.resolve_time_zone());
+pub fn find_zone(context: &InvitationContext, guest: &Guest) -> TimeZone {
+    let others = || {
+        context
+            .occasion
+            .resolve_time_zone(context.tenant.resolve_time_zone())
+    };
     guest.find_time_zone().unwrap_or_else(others)
 }
 
@@ -72,11 +76,11 @@ pub fn check_ahead(wanted: Option<Timestamp>, now: Timestamp) -> Result<(), Invi
 }
 
 /// Finds what a request names, but for the guest, and checks it.
-pub async fn find_frame(
+pub async fn find_context(
     deps: &Deps,
     caller: &Caller,
     request: &InvitationRequest,
-) -> Result<InvitationFrame, InvitationError> {
+) -> Result<InvitationContext, InvitationError> {
     let tenant = choose_tenant(deps, caller, request.tenant.as_ref()).await?;
     if request.channel == InvitationChannel::Email && tenant.email_senders.is_empty() {
         return Err(InvitationError::Channel(request.channel));
@@ -91,7 +95,7 @@ pub async fn find_frame(
     if templates.is_empty() {
         return Err(InvitationError::UnknownTemplate(request.template.clone()));
     }
-    Ok(InvitationFrame {
+    Ok(InvitationContext {
         tenant,
         occasion,
         bound,
@@ -105,25 +109,26 @@ pub async fn prepare_invitation(
     caller: &Caller,
     request: InvitationRequest,
 ) -> Result<ReadyInvitation, InvitationError> {
-    let frame = find_frame(deps, caller, &request).await?;
-    let (guest, is_new) = find_named_guest(deps, (&frame.tenant, &frame.occasion), &request.guest).await?;
+    let context = find_context(deps, caller, &request).await?;
+    let (guest, is_new) =
+        find_named_guest(deps, (&context.tenant, &context.occasion), &request.guest).await?;
     let id = write_invitation_id(deps.system().now(), deps.system().random_u64());
-    prepare_for_guest(deps, &frame, request, (guest, is_new), id).await
+    prepare_for_guest(deps, &context, request, (guest, is_new), id).await
 }
 
 /// Writes the template for a guest, adds one that is new, and looks for the guest's session.
 pub async fn prepare_for_guest(
     deps: &Deps,
-    frame: &InvitationFrame,
+    context: &InvitationContext,
     request: InvitationRequest,
     guest: (Guest, bool),
     id: InvitationId,
 ) -> Result<ReadyInvitation, InvitationError> {
-    let mut ready = write_for_guest(deps, frame, request, guest, id).await?;
+    let mut ready = write_for_guest(deps, context, request, guest, id).await?;
     let session = match &ready.way {
         InvitationWay::Message { phone, .. } => {
             let leaves_at = ready.send_at.unwrap_or_else(|| deps.system().now());
-            let latest = find_contact_conversation(deps, &frame.bound, phone).await?;
+            let latest = find_contact_conversation(deps, &context.bound, phone).await?;
             let session = latest.and_then(|latest| latest.newest_session());
             session.filter(|session| session.is_open(leaves_at))
         }
@@ -137,18 +142,18 @@ pub async fn prepare_for_guest(
 /// Writes the template for a guest, and adds one that is new.
 pub async fn write_for_guest(
     deps: &Deps,
-    frame: &InvitationFrame,
+    context: &InvitationContext,
     request: InvitationRequest,
     (mut guest, is_new): (Guest, bool),
     id: InvitationId,
 ) -> Result<ReadyInvitation, InvitationError> {
-    let (tenant, occasion) = (&frame.tenant, &frame.occasion);
+    let (tenant, occasion) = (&context.tenant, &context.occasion);
     let languages = [guest.language.as_deref(), occasion.language.as_deref()];
-    let template = choose_language(&frame.templates, &languages)
+    let template = choose_language(&context.templates, &languages)
         .ok_or_else(|| InvitationError::UnknownTemplate(request.template.clone()))?;
     let mut values = known_values(tenant, occasion, &guest, &request.variables);
     template.complete_values(&mut values, "occasion_name", occasion.id.as_str());
-    let zone = find_zone(frame, &guest);
+    let zone = find_zone(context, &guest);
     let send_at = find_send_time(deps, &request, &zone)?;
     let (way, state) = match request.channel {
         InvitationChannel::Whatsapp => {
@@ -175,10 +180,10 @@ pub async fn write_for_guest(
     let invitation = Invitation {
         language: template.language.clone(),
         state,
-        ..begin_invitation(deps, frame, &request, &guest.id, id)
+        ..begin_invitation(deps, context, &request, &guest.id, id)
     };
     Ok(ReadyInvitation {
-        bound: frame.bound.clone(),
+        bound: context.bound.clone(),
         guest,
         zone,
         way,
@@ -194,16 +199,16 @@ pub async fn write_for_guest(
 /// Makes the record of an invitation that is taken, without its language and session.
 pub fn begin_invitation(
     deps: &Deps,
-    frame: &InvitationFrame,
+    context: &InvitationContext,
     request: &InvitationRequest,
     guest: &GuestId,
     id: InvitationId,
 ) -> Invitation {
     let now = deps.system().now();
     Invitation {
-        tenant: frame.tenant.id.clone(),
+        tenant: context.tenant.id.clone(),
         id,
-        occasion: frame.occasion.id.clone(),
+        occasion: context.occasion.id.clone(),
         guest: guest.clone(),
         channel: request.channel,
         template: request.template.clone(),
@@ -215,7 +220,7 @@ pub fn begin_invitation(
         request_hash: hash_request(request, guest),
         metadata: request.metadata.clone(),
         created_at: now,
-        keep_until: add_duration(now, frame.tenant.retention.messages.to_duration()),
+        keep_until: add_duration(now, context.tenant.retention.messages.to_duration()),
         rev: 1,
     }
 }

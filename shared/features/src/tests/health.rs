@@ -45,15 +45,15 @@ async fn wait_for_health(site: &Site, wanted: StatusCode) -> Value {
 #[tokio::test]
 async fn health_is_503_while_the_threads_of_the_background_are_held_up() {
     let site = Site::in_memory();
-    let beat = site.beats().add_loop("work", Duration::from_millis(500));
-    // One thread runs the loop that passes the beat, and work that blocks it while somebody holds the gate.
+    let watched = site.watchdog().add_loop("work", Duration::from_millis(500));
+    // One thread runs the loop that reports its rounds, and work that blocks it while somebody holds the gate.
     let (start_work, work) = channel::<Receiver<()>>();
     let background = std::thread::spawn(move || {
         let runtime = Builder::new_current_thread().enable_time().build().unwrap();
         runtime.block_on(async move {
             tokio::spawn(async move {
                 loop {
-                    beat.pass();
+                    watched.report_round();
                     tokio::time::sleep(Duration::from_millis(5)).await;
                 }
             });

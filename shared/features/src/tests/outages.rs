@@ -145,7 +145,7 @@ async fn proven_write(site: &Site) -> Option<recado_domain::Timestamp> {
 
 #[tokio::test]
 async fn health_tells_the_last_proven_write_and_strangers_cause_none() {
-    let site = Site::in_memory().with_pulse(HealthProbe::by_timer());
+    let site = Site::in_memory().with_health_probe(HealthProbe::by_timer());
     for _ in 0..2 {
         let answered = site.ask("GET", "/health", &[], "").await;
         assert_eq!(
@@ -157,7 +157,7 @@ async fn health_tells_the_last_proven_write_and_strangers_cause_none() {
         assert_eq!(answered.body["last_write"], Value::Null);
         assert_eq!(proven_write(&site).await, None, "no request wrote anything");
     }
-    site.beat().await;
+    site.probe_health().await;
     let answered = site.ask("GET", "/health", &[], "").await;
     assert_eq!(answered.status, StatusCode::OK);
     let written = proven_write(&site).await.unwrap();
@@ -178,11 +178,11 @@ async fn where_a_process_runs_only_while_it_is_asked_many_requests_cause_one_wri
 #[tokio::test]
 async fn health_is_503_while_the_store_fails() {
     let folder = std::env::temp_dir().join(format!("recado-http-{}-health", std::process::id()));
-    for pulse in [HealthProbe::by_timer(), HealthProbe::on_request()] {
+    for health_probe in [HealthProbe::by_timer(), HealthProbe::on_request()] {
         let store = Embedded::open_folder(&folder, Clock::from_system()).unwrap();
-        let site = Site::over(store).with_pulse(pulse);
+        let site = Site::over(store).with_health_probe(health_probe);
         site.store.shut_down().await;
-        site.beat().await;
+        site.probe_health().await;
         let answered = site.ask("GET", "/health", &[], "").await;
         assert_eq!(answered.status, StatusCode::SERVICE_UNAVAILABLE);
         assert_eq!(answered.body["services"]["store"], "unhealthy");

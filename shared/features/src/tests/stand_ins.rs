@@ -12,7 +12,7 @@ use recado_domain::provider::Provider;
 use recado_domain::secret::Secret;
 use recado_domain::webhook_endpoint::PostError;
 use recado_domain::{SignedDuration, Timestamp};
-use recado_http::{Keys, ProviderSetup, PushDesk, SetupAnswer, WebhookKeys};
+use recado_http::{Keys, ProviderSetup, PushTicketIssuer, SetupAnswer, WebhookKeys};
 use recado_pipeline::ports::{
     ConnectionAnswer, DocumentReader, DocumentToRead, Embedder, EndpointPost, EndpointPosts, FetchedDocument,
     HistoryError, HistoryPage, HistorySpan, KnowledgeLibrary, KnownVectors, LibraryError, Llm, LlmError,
@@ -242,8 +242,8 @@ impl EndpointPosts for Accepting {
 }
 
 /// Tickets that name the tenant for which they were made.
-pub(super) fn make_push_tickets() -> PushDesk {
-    PushDesk::new("wss://push.example/live", |tenant| {
+pub(super) fn make_push_tickets() -> PushTicketIssuer {
+    PushTicketIssuer::new("wss://push.example/live", |tenant| {
         let of = tenant.map_or("all".to_owned(), |tenant| tenant.as_str().to_owned());
         let ticket = PushTicket {
             text: Secret::from_generated(format!("of-{of}")),

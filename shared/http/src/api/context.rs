@@ -7,7 +7,7 @@ use crate::api::refused_tokens::RefusedTokens;
 use crate::event_feed::EventFeed;
 use crate::health_probe::HealthProbe;
 use crate::keys::Keys;
-use crate::push_desk::PushDesk;
+use crate::push_ticket_issuer::PushTicketIssuer;
 use recado_domain::access::Permission;
 use recado_pipeline::Deps;
 use recado_pipeline::ports::{EndpointPosts, QueueDepths};
@@ -40,7 +40,7 @@ pub struct ApiOptions {
     /// The feed of published events for streams. `None`: there are no streams.
     pub event_feed: Option<EventFeed>,
     /// The way to tickets of push connections. `None`: there is no WebSocket API.
-    pub push_desk: Option<PushDesk>,
+    pub push_ticket_issuer: Option<PushTicketIssuer>,
     /// The part that posts a test event to an endpoint of a tenant. `None`: this process posts to none.
     pub endpoint_posts: Option<Arc<dyn EndpointPosts>>,
     /// `true` if a start of this program applies a configuration file.

@@ -60,7 +60,7 @@ pub(super) struct McpConnection {
     version: Option<HeaderValue>,
     session: Option<HeaderValue>,
     next_id: AtomicU64,
-    has_news: AtomicBool,
+    has_changed: AtomicBool,
 }
 
 impl McpConnection {
@@ -77,7 +77,7 @@ impl McpConnection {
             version: None,
             session: None,
             next_id: AtomicU64::new(1),
-            has_news: AtomicBool::new(false),
+            has_changed: AtomicBool::new(false),
         };
         match connection.shake_hands().await {
             Err(refused @ (McpFailure::Rejected(_) | McpFailure::Failed(_))) => {
@@ -121,24 +121,24 @@ impl McpConnection {
     }
 
     /// Returns `true` if the list of the server's tools may be another one now.
-    pub(super) fn has_news(&self) -> bool {
-        self.has_news.load(Ordering::SeqCst)
+    pub(super) fn has_changed(&self) -> bool {
+        self.has_changed.load(Ordering::SeqCst)
     }
 
     /// Notes that the list of the server's tools may be another one now.
-    pub(super) fn note_news(&self) {
-        self.has_news.store(true, Ordering::SeqCst);
+    pub(super) fn note_change(&self) {
+        self.has_changed.store(true, Ordering::SeqCst);
     }
 
-    /// Hears what the server says unasked, for at most so long. A server need not have such a stream. One that ends without an event is
+    /// Receives the server's notifications, for at most so long. A server need not have such a stream. One that ends without an event is
     /// not asked for again.
-    pub(super) async fn hear_news(self: Arc<Self>, within: Duration) {
+    pub(super) async fn receive_notifications(self: Arc<Self>, within: Duration) {
         let listens = async {
-            while let Some(mut events) = self.ask_for_news().await {
+            while let Some(mut events) = self.open_notifications().await {
                 let mut has_told = false;
                 while let Ok(Some(event)) = events.next_event().await {
                     has_told = true;
-                    self.hear_message(&event, None).await;
+                    self.handle_message(&event, None).await;
                 }
                 if !has_told {
                     return;
@@ -149,7 +149,7 @@ impl McpConnection {
         let _ = timeout(within, listens).await;
     }
 
-    async fn ask_for_news(&self) -> Option<McpEventReader> {
+    async fn open_notifications(&self) -> Option<McpEventReader> {
         let answer = if self.has_no_sessions() {
             let wanted = json!({"notifications": {"toolsListChanged": true}});
             let (_, message) = self.write_request("subscriptions/listen", &wanted);
@@ -274,7 +274,7 @@ impl McpConnection {
             let mut events = McpEventReader::new(answer);
             loop {
                 while let Some(event) = events.next_event().await? {
-                    if let Some(result) = self.hear_message(&event, Some(id)).await {
+                    if let Some(result) = self.handle_message(&event, Some(id)).await {
                         return result;
                     }
                 }
@@ -287,16 +287,16 @@ impl McpConnection {
         }
         let body = read_body_within(answer, ANSWER_MAX).await;
         let body = body.map_err(|_| McpFailure::broken_answer())?;
-        let result = self.hear_message(&body, Some(id)).await;
+        let result = self.handle_message(&body, Some(id)).await;
         result.unwrap_or_else(|| Err(McpFailure::other_protocol()))
     }
 
     /// Hears a message of the server. Returns the result if it answers the request with this id.
-    async fn hear_message(&self, message: &[u8], id: Option<u64>) -> Option<Result<Value, McpFailure>> {
+    async fn handle_message(&self, message: &[u8], id: Option<u64>) -> Option<Result<Value, McpFailure>> {
         let mut message: Value = serde_json::from_slice(message).ok()?;
         if let Some(method) = message["method"].as_str() {
             match &message["id"] {
-                Value::Null if method == "notifications/tools/list_changed" => self.note_news(),
+                Value::Null if method == "notifications/tools/list_changed" => self.note_change(),
                 Value::Null => {}
                 asked => self.answer_server(method, asked).await,
             }

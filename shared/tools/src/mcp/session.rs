@@ -50,11 +50,11 @@ type SessionPlace = Arc<tokio::sync::Mutex<Option<Arc<McpSession>>>>;
 
 /// The sessions that are kept.
 #[derive(Debug, Default)]
-pub(super) struct SessionShelf {
+pub(super) struct SessionCache {
     places: Mutex<BTreeMap<ServerKey, SessionPlace>>,
 }
 
-impl SessionShelf {
+impl SessionCache {
     /// Returns the place of a server's session. If there are too many, those that nobody uses now are closed.
     pub(super) fn find_place(&self, key: &ServerKey) -> SessionPlace {
         let mut places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
@@ -66,7 +66,7 @@ impl SessionShelf {
 
     /// Has the next call open another session than this one.
     pub(super) fn close_session(&self, key: &ServerKey, session: &Arc<McpSession>) {
-        session.connection.note_news();
+        session.connection.note_change();
         let place = self.find_place(key);
         if let Ok(mut kept) = place.try_lock()
             && kept.as_ref().is_some_and(|one| Arc::ptr_eq(one, session))
@@ -84,14 +84,14 @@ pub(super) struct McpSession {
     pub(super) tools: Vec<McpListing>,
     reach: HostReach,
     opened_at: Instant,
-    _news: NewsTask,
+    _notifications: NotificationTask,
 }
 
-/// The task that hears what a server says unasked. It ends when this is dropped.
+/// The task that receives a server's notifications. It ends when this is dropped.
 #[derive(Debug)]
-struct NewsTask(JoinHandle<()>);
+struct NotificationTask(JoinHandle<()>);
 
-impl Drop for NewsTask {
+impl Drop for NotificationTask {
     fn drop(&mut self) {
         self.0.abort();
     }
@@ -113,20 +113,20 @@ impl McpSession {
             .map_err(|why| refused(why.to_string()))?;
         let opened_at = Instant::now();
         let connection = Arc::new(McpConnection::open(client, url, secret).await?);
-        let news = NewsTask(tokio::spawn(connection.clone().hear_news(KEPT)));
+        let notifications = NotificationTask(tokio::spawn(connection.clone().receive_notifications(KEPT)));
         let tools = list_tools(&connection).await?;
         Ok(Self {
             connection,
             tools,
             reach,
             opened_at,
-            _news: news,
+            _notifications: notifications,
         })
     }
 
     /// Returns `true` if the session may be used for another call.
     pub(super) fn is_usable(&self, reach: HostReach) -> bool {
-        self.opened_at.elapsed() < KEPT && self.reach == reach && !self.connection.has_news()
+        self.opened_at.elapsed() < KEPT && self.reach == reach && !self.connection.has_changed()
     }
 }
 

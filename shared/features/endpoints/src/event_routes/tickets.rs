@@ -38,16 +38,16 @@ pub struct PushTicketView {
 pub async fn post_push_ticket(
     Asked(api, caller): Asked,
 ) -> Result<(StatusCode, Json<PushTicketView>), HttpProblem> {
-    let Some(desk) = &api.options.push_desk else {
+    let Some(issuer) = &api.options.push_ticket_issuer else {
         return Err(HttpProblem::not_found(
             "there are tickets only on AWS: here events come by `GET /v1/events/stream`",
         ));
     };
-    let ticket = desk.make_ticket(caller.scope.tenant().cloned()).await?;
+    let ticket = issuer.make_ticket(caller.scope.tenant().cloned()).await?;
     Ok((
         StatusCode::CREATED,
         Json(PushTicketView {
-            url: desk.write_connection_url(&ticket),
+            url: issuer.write_connection_url(&ticket),
             expires_at: ticket.expires_at,
             connection_seconds: ticket.connection_time.as_secs(),
         }),

@@ -34,7 +34,7 @@ async fn requests_name_session_and_version_and_a_ping_before_the_result_is_answe
     let (connection, stand_in) = open_with(does).await;
     let result = connection.send_request("tools/list", &json!({})).await;
     assert_eq!(result, Ok(json!({"found": 7})));
-    assert!(connection.has_news());
+    assert!(connection.has_changed());
     let sent = stand_in.requests();
     let named = ["mcp-session-id: s1", "mcp-protocol-version: 2025-06-18"];
     let has_all = |headers: &[String]| named.iter().all(|name| headers.iter().any(|one| one == name));

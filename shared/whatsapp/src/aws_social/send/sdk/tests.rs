@@ -188,14 +188,14 @@ async fn a_text_over_metas_limit_is_refused_here() {
 
 /// Puts everything into one bucket, unless it is full.
 #[derive(Debug, Default)]
-struct Shelf {
+struct FakeBucket {
     full: bool,
     put: Mutex<Vec<(String, String, Vec<u8>)>>,
     /// What AWS wrote into it.
     written: Mutex<BTreeMap<String, Vec<u8>>>,
 }
 
-impl MediaBucket for Shelf {
+impl MediaBucket for FakeBucket {
     fn put_file<'a>(
         &'a self,
         name: &'a str,
@@ -233,12 +233,12 @@ fn picture() -> OutgoingMessage {
     }
 }
 
-async fn picture_sent(shelf: Option<Arc<Shelf>>, script: Vec<Does>) -> (SendOutcome, Vec<Request>) {
+async fn picture_sent(bucket: Option<Arc<FakeBucket>>, script: Vec<Does>) -> (SendOutcome, Vec<Request>) {
     let stand_in = StandIn::start(script).await;
     let keys = Credentials::new("key", "secret", None, None, "test");
     let mut client = AwsSocialClient::new(config(&stand_in.url).credentials_provider(keys));
-    if let Some(shelf) = shelf {
-        client = client.with_bucket(shelf);
+    if let Some(bucket) = bucket {
+        client = client.with_bucket(bucket);
     }
     let endpoint = AwsSocialEndpoint {
         client: &client,
@@ -251,16 +251,16 @@ async fn picture_sent(shelf: Option<Arc<Shelf>>, script: Vec<Does>) -> (SendOutc
 
 #[tokio::test]
 async fn a_file_is_put_into_the_bucket_named_to_aws_and_sent_by_its_id() {
-    let shelf = Arc::new(Shelf::default());
+    let bucket = Arc::new(FakeBucket::default());
     let script = vec![
         Does::Answers(200, r#"{"mediaId":"media-1"}"#),
         Does::Answers(200, r#"{"messageId":"aws-1"}"#),
     ];
-    let (outcome, requests) = picture_sent(Some(shelf.clone()), script).await;
+    let (outcome, requests) = picture_sent(Some(bucket.clone()), script).await;
     assert!(matches!(outcome, SendOutcome::Accepted { .. }), "{outcome:?}");
     let bytes = b"\x89PNG\r\n\x1a\n".to_vec();
     let expected = (OWN_ID.to_owned(), "image/png".to_owned(), bytes);
-    assert_eq!(*shelf.put.lock().unwrap(), [expected]);
+    assert_eq!(*bucket.put.lock().unwrap(), [expected]);
     assert_eq!(requests[0].line, "POST /v1/whatsapp/media");
     let number = "phone-number-id-0123456789abcdef0123456789abcdef";
     let place = json!({"bucketName": "a-bucket", "key": format!("payloads/{OWN_ID}")});
@@ -275,9 +275,9 @@ async fn a_file_is_put_into_the_bucket_named_to_aws_and_sent_by_its_id() {
 
 #[tokio::test]
 async fn nothing_has_left_when_a_file_cannot_be_given_to_aws() {
-    let full = Arc::new(Shelf {
+    let full = Arc::new(FakeBucket {
         full: true,
-        ..Shelf::default()
+        ..FakeBucket::default()
     });
     let (outcome, requests) = picture_sent(Some(full), vec![Does::Breaks]).await;
     assert!(
@@ -355,15 +355,15 @@ async fn every_refusal_of_the_service_model_is_told_apart_over_the_wire() {
 }
 
 async fn fetched(
-    shelf: Option<Arc<Shelf>>,
+    bucket: Option<Arc<FakeBucket>>,
     id: &str,
     does: Does,
 ) -> (Result<FetchedFile, FileError>, Vec<Request>) {
     let stand_in = StandIn::start(vec![does]).await;
     let keys = Credentials::new("key", "secret", None, None, "test");
     let mut client = AwsSocialClient::new(config(&stand_in.url).credentials_provider(keys));
-    if let Some(shelf) = shelf {
-        client = client.with_bucket(shelf);
+    if let Some(bucket) = bucket {
+        client = client.with_bucket(bucket);
     }
     let endpoint = AwsSocialEndpoint {
         client: &client,
@@ -388,14 +388,14 @@ async fn fetched(
 
 #[tokio::test]
 async fn a_file_comes_through_the_bucket_into_which_aws_writes_it() {
-    let shelf = Arc::new(Shelf::default());
-    shelf
+    let bucket = Arc::new(FakeBucket::default());
+    bucket
         .written
         .lock()
         .unwrap()
         .insert("payloads/in.123".to_owned(), b"ab".to_vec());
     let does = Does::Answers(200, r#"{"mimeType":"image/jpeg","fileSize":1}"#);
-    let (found, requests) = fetched(Some(Arc::clone(&shelf)), "123", does).await;
+    let (found, requests) = fetched(Some(Arc::clone(&bucket)), "123", does).await;
     let found = found.unwrap();
     assert_eq!(found.mime_type.as_deref(), Some("image/jpeg"));
     assert_eq!(found.bytes.read_all().await.unwrap(), b"ab");
@@ -404,7 +404,7 @@ async fn a_file_comes_through_the_bucket_into_which_aws_writes_it() {
     let place = json!({"bucketName": "a-bucket", "key": "payloads/in."});
     let expected = json!({"mediaId": "123", "originationPhoneNumberId": number, "destinationS3File": place});
     assert_eq!(requests[0].body, expected);
-    assert!(shelf.written.lock().unwrap().is_empty(), "it is taken");
+    assert!(bucket.written.lock().unwrap().is_empty(), "it is taken");
 }
 
 #[tokio::test]
@@ -412,13 +412,13 @@ async fn a_file_that_aws_does_not_give_comes_later_or_never() {
     let denied = Does::Answers(403, r#"{"__type":"AccessDeniedException","message":"x"}"#);
     let gone = Does::Answers(404, r#"{"__type":"ResourceNotFoundException","message":"x"}"#);
     let throttled = Does::Answers(429, r#"{"__type":"ThrottledRequestException","message":"x"}"#);
-    let shelf = || Some(Arc::new(Shelf::default()));
+    let bucket = || Some(Arc::new(FakeBucket::default()));
     assert!(matches!(
-        fetched(shelf(), "1", denied).await.0,
+        fetched(bucket(), "1", denied).await.0,
         Err(FileError::Credentials)
     ));
     assert!(matches!(
-        fetched(shelf(), "1", gone).await.0,
+        fetched(bucket(), "1", gone).await.0,
         Err(FileError::Lost(FileLoss::Gone))
     ));
     for does in [
@@ -426,12 +426,12 @@ async fn a_file_that_aws_does_not_give_comes_later_or_never() {
         Does::Breaks,
         Does::Answers(200, r#"{"mimeType":"image/png"}"#),
     ] {
-        let (found, _) = fetched(shelf(), "1", does.clone()).await;
+        let (found, _) = fetched(bucket(), "1", does.clone()).await;
         assert!(matches!(found, Err(FileError::Unavailable { .. })), "{does:?}");
     }
     let (found, requests) = fetched(None, "1", Does::Breaks).await;
     assert!(matches!(found, Err(FileError::Unavailable { .. })) && requests.is_empty());
-    let (found, requests) = fetched(shelf(), "../1", Does::Breaks).await;
+    let (found, requests) = fetched(bucket(), "../1", Does::Breaks).await;
     assert!(matches!(found, Err(FileError::Lost(FileLoss::Gone))) && requests.is_empty());
 }
 

@@ -1,4 +1,4 @@
-//! The watchman: tells alerts every minute, delivers their notifications, and shows somebody else that Recado runs.
+//! The alert monitor: tells alerts every minute, delivers their notifications, and requests the heartbeat's URL.
 
 use anyhow::Result;
 use recado_alerts::{KnownState, deliver_notifications, evaluate_alerts};
@@ -14,14 +14,14 @@ use std::time::Duration;
 /// Longest time of one pass. The rest is done a minute later, so that `reconcile` is never kept waiting.
 const PASS_TIMEOUT: Duration = Duration::from_secs(25);
 
-/// The watchman of one machine.
+/// The alert monitor of one machine.
 #[derive(Debug, Clone)]
-pub(crate) struct Watchman {
+pub(crate) struct AlertMonitor {
     http: reqwest::Client,
     heartbeat_url: Option<String>,
 }
 
-impl Watchman {
+impl AlertMonitor {
     pub(crate) fn new(environment: &LocalEnvironment) -> Result<Self> {
         Ok(Self {
             http: recado_http_client::build_http_client()?,
@@ -90,25 +90,29 @@ mod tests {
     #[tokio::test]
     async fn the_heartbeat_is_requested_in_each_minute_in_which_all_went_well_and_in_no_other() {
         let watched = StandIn::start(vec![Does::Answers(500, ""), Does::Answers(200, "")]).await;
-        let url = format!("{}/beat", watched.url);
-        let data = std::env::temp_dir().join(format!("recado-watchman-{}", std::process::id()));
+        let url = format!("{}/heartbeat", watched.url);
+        let data = std::env::temp_dir().join(format!("recado-alert-monitor-{}", std::process::id()));
         let variables = [
             ("RECADO_DATA", data.to_str().unwrap()),
             ("RECADO_HEARTBEAT_URL", &url),
         ];
         let environment = LocalEnvironment::from_variables(&mut VariableReader::new(variables));
         let made = compose_components(&environment, true).await.unwrap();
-        let watchman = Watchman::new(&environment).unwrap();
+        let alert_monitor = AlertMonitor::new(&environment).unwrap();
         let done = ReconcileReport::default();
         // A watcher that refuses one request is asked again a minute later.
-        for (reconciled, beats) in [(None, 0), (Some(&done), 1), (None, 1), (Some(&done), 2)] {
-            watchman.run_pass(&made.deps, &made.embedded, reconciled).await;
-            assert_eq!(watched.requests().len(), beats);
+        for (reconciled, heartbeats) in [(None, 0), (Some(&done), 1), (None, 1), (Some(&done), 2)] {
+            alert_monitor
+                .run_pass(&made.deps, &made.embedded, reconciled)
+                .await;
+            assert_eq!(watched.requests().len(), heartbeats);
         }
-        assert_eq!(watched.requests()[1].line, "GET /beat");
+        assert_eq!(watched.requests()[1].line, "GET /heartbeat");
         made.embedded.shut_down().await;
         // A store that cannot be read is no minute in which all went well.
-        watchman.run_pass(&made.deps, &made.embedded, Some(&done)).await;
+        alert_monitor
+            .run_pass(&made.deps, &made.embedded, Some(&done))
+            .await;
         assert_eq!(watched.requests().len(), 2);
         std::fs::remove_dir_all(&data).unwrap();
     }

@@ -40,7 +40,7 @@ async fn a_call_and_its_result_have_the_shape_that_the_api_documents() {
         {"type": "tool_use", "id": "toolu_2", "name": "resolve", "input": {"message": "bye"}}]);
     let calls = Does::AnswersWith(200, vec![JSON], body.to_string());
     let trial = trial(vec![calls, fine(), fine()]).await;
-    let reply = trial.claude.generate_reply(&asked()).await.unwrap();
+    let reply = trial.client.generate_reply(&asked()).await.unwrap();
     let named: Vec<&str> = reply.calls.iter().map(|call| call.name.as_str()).collect();
     assert_eq!(
         (named, reply.decision.is_none()),
@@ -49,10 +49,10 @@ async fn a_call_and_its_result_have_the_shape_that_the_api_documents() {
     assert_eq!(reply.calls[0].arguments, json!({"date": "2026-01-31"}));
     assert_eq!(reply.text, "One moment.");
     let mut again = with_results(asked(), reply, "09:00");
-    let reply = trial.claude.generate_reply(&again).await.unwrap();
+    let reply = trial.client.generate_reply(&again).await.unwrap();
     assert_eq!((reply.text.as_str(), reply.calls.len()), ("Bom dia!", 0));
     again.must_reply = true;
-    trial.claude.generate_reply(&again).await.unwrap();
+    trial.client.generate_reply(&again).await.unwrap();
     let sent = trial.stand_in.requests();
     assert_eq!(
         sent[1].body["messages"][1],
@@ -87,13 +87,13 @@ async fn a_model_of_openai_calls_a_tool_and_reads_its_result() {
         .iter()
         .find(|provider| provider.name == "openai")
         .unwrap();
-    let settings = ClaudeSettings {
+    let settings = ModelClientSettings {
         base_url: stand_in.url.clone(),
-        ..ClaudeSettings::of_provider(provider)
+        ..ModelClientSettings::of_provider(provider)
     };
     let http = recado_http_client::build_http_client().unwrap();
     let keys = KeyBox::named("OPENAI_API_KEY", Some("k-1"));
-    let client = Claude::new(http, settings, keys, Time::default()).unwrap();
+    let client = ModelClient::new(http, settings, keys, Time::default()).unwrap();
     let asked = LlmRequest {
         model: "openai::gpt-4.1".to_owned(),
         ..asked()

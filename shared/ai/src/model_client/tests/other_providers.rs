@@ -28,9 +28,9 @@ async fn ask_with_files(
     let provider = OTHER_PROVIDERS.iter().find(|provider| provider.name == name);
     let provider = provider.expect("a provider of this name");
     let stand_in = StandIn::start(vec![Does::AnswersWith(200, vec![JSON], body.to_string())]).await;
-    let settings = ClaudeSettings {
+    let settings = ModelClientSettings {
         base_url: stand_in.url.clone(),
-        ..ClaudeSettings::of_provider(provider)
+        ..ModelClientSettings::of_provider(provider)
     };
     let variable = match &own_key {
         Some(_) => "RECADO_CREDENTIAL_CLINIC_MODEL",
@@ -38,7 +38,7 @@ async fn ask_with_files(
     };
     let http = recado_http_client::build_http_client().unwrap();
     let keys = KeyBox::named(variable, Some("k-1"));
-    let client = Claude::new(http, settings, keys, Time::default()).unwrap();
+    let client = ModelClient::new(http, settings, keys, Time::default()).unwrap();
     let mut asked = LlmRequest {
         model: model.to_owned(),
         key: own_key,

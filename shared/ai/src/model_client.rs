@@ -1,4 +1,4 @@
-//! Claude, asked over Anthropic's Messages API, and models of other providers, asked by the same client.
+//! The client of language models: Claude over Anthropic's Messages API, and models of other providers.
 //!
 //! The wire format is implemented by the crate `genai`, which requires two precautions. The `Display` of its errors
 //! contains the response's body, so errors are converted to [`failure::ModelFailure`] at once and never printed. And
@@ -41,7 +41,7 @@ use refused_files::list_unopened_files;
 use std::pin::pin;
 use std::time::Duration;
 
-/// Name of the environment variable that holds the key, unless [`ClaudeSettings::key`] names another place.
+/// Name of the environment variable that holds the key, unless [`ModelClientSettings::key`] names another place.
 pub const ANTHROPIC_API_KEY: &str = "ANTHROPIC_API_KEY";
 
 /// Shortest useful time for an attempt. With less time left, no further attempt is made, because no answer comes that
@@ -51,9 +51,9 @@ const ATTEMPT_MIN: Duration = Duration::from_millis(500);
 /// Maximum time for the list of models.
 const LIST_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The settings for requests to Claude.
+/// The settings for requests to a provider's models.
 #[derive(Debug, Clone, PartialEq)]
-pub struct ClaudeSettings {
+pub struct ModelClientSettings {
     /// The provider of the models.
     pub provider: &'static ModelProvider,
     /// Address of the API, with or without its version (`ANTHROPIC_BASE_URL`).
@@ -68,13 +68,13 @@ pub struct ClaudeSettings {
     pub backoff: Backoff,
 }
 
-impl Default for ClaudeSettings {
+impl Default for ModelClientSettings {
     fn default() -> Self {
         Self::of_provider(&ANTHROPIC)
     }
 }
 
-impl ClaudeSettings {
+impl ModelClientSettings {
     /// Returns the usual settings for a provider.
     pub fn of_provider(provider: &'static ModelProvider) -> Self {
         let key = provider.key_variable;
@@ -93,20 +93,20 @@ impl ClaudeSettings {
     }
 }
 
-/// A client of Claude, or of another provider's models. It asks `S` for the key at every call (`S` keeps keys for some minutes), so a new key needs no
+/// A client of one provider's models. It asks `S` for the key at every call (`S` keeps keys for some minutes), so a new key needs no
 /// restart.
 #[derive(Debug, Clone)]
-pub struct Claude<S, A> {
+pub struct ModelClient<S, A> {
     client: genai::Client,
     endpoint: Endpoint,
-    settings: ClaudeSettings,
+    settings: ModelClientSettings,
     secrets: S,
     system: A,
 }
 
-/// The reason why Claude cannot be used with these settings.
+/// The reason why no client can be made with these settings.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum ClaudeError {
+pub enum ModelClientError {
     /// The base URL is not an http(s) URL.
     #[error("the base URL of the model must be an http or https URL")]
     BaseUrl,
@@ -115,20 +115,20 @@ pub enum ClaudeError {
     Client,
 }
 
-impl<S: Secrets, A: System> Claude<S, A> {
+impl<S: Secrets, A: System> ModelClient<S, A> {
     /// Creates a client that sends through `http`, which should follow no redirects (as `recado_http_client` makes it).
     pub fn new(
         http: reqwest::Client,
-        settings: ClaudeSettings,
+        settings: ModelClientSettings,
         secrets: S,
         system: A,
-    ) -> Result<Self, ClaudeError> {
+    ) -> Result<Self, ModelClientError> {
         let endpoint =
             Endpoint::from_owned(versioned_base_url(&settings.base_url, settings.provider.version)?);
         let client = genai::Client::builder()
             .with_reqwest(http)
             .build()
-            .map_err(|_| ClaudeError::Client)?;
+            .map_err(|_| ModelClientError::Client)?;
         Ok(Self {
             client,
             endpoint,
@@ -222,7 +222,7 @@ impl<S: Secrets, A: System> Claude<S, A> {
 }
 
 #[async_trait]
-impl<S: Secrets, A: System> Llm for Claude<S, A> {
+impl<S: Secrets, A: System> Llm for ModelClient<S, A> {
     async fn list_models(&self) -> Vec<String> {
         Self::list_models(self).await
     }
@@ -291,11 +291,11 @@ fn to_auth_data(key: Option<&Secret>) -> AuthData {
 }
 
 /// Returns `base` with its version and `/` at its end, as `genai` expects it.
-fn versioned_base_url(base: &str, version: &str) -> Result<String, ClaudeError> {
+fn versioned_base_url(base: &str, version: &str) -> Result<String, ModelClientError> {
     let base = base.trim().trim_end_matches('/');
-    let url = reqwest::Url::parse(base).map_err(|_| ClaudeError::BaseUrl)?;
+    let url = reqwest::Url::parse(base).map_err(|_| ModelClientError::BaseUrl)?;
     if !matches!(url.scheme(), "http" | "https") || url.query().is_some() || url.fragment().is_some() {
-        return Err(ClaudeError::BaseUrl);
+        return Err(ModelClientError::BaseUrl);
     }
     if version.is_empty() {
         return Ok(format!("{base}/"));

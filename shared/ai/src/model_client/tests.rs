@@ -132,7 +132,7 @@ const FINE: &str = r#"{"id":"msg_1","type":"message","role":"assistant","model":
     "usage":{"input_tokens":12,"cache_creation_input_tokens":100,"cache_read_input_tokens":2000,"output_tokens":7}}"#;
 
 struct Trial {
-    claude: Claude<KeyBox, Time>,
+    client: ModelClient<KeyBox, Time>,
     stand_in: StandIn,
     keys: KeyBox,
 }
@@ -145,11 +145,11 @@ async fn trial_at(time: Time, script: Vec<Does>) -> Trial {
     let stand_in = StandIn::start(script).await;
     let base_url = stand_in.url.clone();
     let keys = KeyBox::with("sk-test-1");
-    let settings = ClaudeSettings {
+    let settings = ModelClientSettings {
         base_url,
-        ..ClaudeSettings::default()
+        ..ModelClientSettings::default()
     };
-    let claude = Claude::new(
+    let client = ModelClient::new(
         recado_http_client::build_http_client().unwrap(),
         settings,
         keys.clone(),
@@ -157,7 +157,7 @@ async fn trial_at(time: Time, script: Vec<Does>) -> Trial {
     )
     .unwrap();
     Trial {
-        claude,
+        client,
         stand_in,
         keys,
     }
@@ -178,7 +178,7 @@ async fn the_request_has_the_shape_that_the_api_documents() {
         said(Speaker::Assistant, "hello"),
         said(Speaker::User, "good morning"),
     ];
-    let reply = trial.claude.generate_reply(&asked).await.unwrap();
+    let reply = trial.client.generate_reply(&asked).await.unwrap();
     assert_eq!(
         (reply.text.as_str(), reply.model.as_str()),
         ("Bom dia!", "claude-sonnet-4-5-20250929")
@@ -215,7 +215,7 @@ async fn the_request_has_the_shape_that_the_api_documents() {
 async fn an_empty_system_prompt_is_left_out() {
     let trial = trial(vec![fine()]).await;
     trial
-        .claude
+        .client
         .generate_reply(&LlmRequest {
             system: " \n".to_owned(),
             ..request()
@@ -234,17 +234,17 @@ async fn what_may_pass_is_tried_again_and_retry_after_is_waited_for() {
         fine(),
     ])
     .await;
-    trial.claude.generate_reply(&request()).await.unwrap();
+    trial.client.generate_reply(&request()).await.unwrap();
     assert_eq!(trial.requests(), 4);
     // Five seconds, one and two, these give or take a half.
-    let passed = trial.claude.system.passed();
+    let passed = trial.client.system.passed();
     assert!((6_500..=9_500).contains(&passed), "{passed}");
 }
 
 #[tokio::test]
 async fn a_wait_that_does_not_fit_is_not_begun() {
     let trial = trial(vec![answer_status(429, "rate_limit_error", Some("90"))]).await;
-    let error = trial.claude.generate_reply(&request()).await.unwrap_err();
+    let error = trial.client.generate_reply(&request()).await.unwrap_err();
     assert_eq!(
         error,
         LlmError::Unavailable("status 429 rate_limit_error, retry after 90 s, request req_011".to_owned())
@@ -255,7 +255,7 @@ async fn a_wait_that_does_not_fit_is_not_begun() {
 #[tokio::test]
 async fn attempts_end_at_their_number() {
     let trial = trial(vec![answer_status(529, "overloaded_error", None)]).await;
-    let error = trial.claude.generate_reply(&request()).await.unwrap_err();
+    let error = trial.client.generate_reply(&request()).await.unwrap_err();
     assert!(matches!(error, LlmError::Unavailable(_)));
     assert_eq!(trial.requests(), 6);
 }
@@ -264,7 +264,7 @@ async fn attempts_end_at_their_number() {
 async fn a_refused_key_is_forgotten_and_the_turn_waits_for_another() {
     for status in [401, 403] {
         let trial = trial(vec![answer_status(status, "authentication_error", None)]).await;
-        let error = trial.claude.generate_reply(&request()).await.unwrap_err();
+        let error = trial.client.generate_reply(&request()).await.unwrap_err();
         assert!(matches!(error, LlmError::Credentials(_)), "{error}");
         assert_eq!((trial.requests(), trial.keys.forgotten()), (1, 1));
     }
@@ -278,7 +278,7 @@ async fn a_bad_request_is_refused_at_once_and_its_body_is_not_repeated() {
         (307, "moved"),
     ] {
         let trial = trial(vec![answer_status(status, kind, None)]).await;
-        let error = trial.claude.generate_reply(&request()).await.unwrap_err();
+        let error = trial.client.generate_reply(&request()).await.unwrap_err();
         assert!(matches!(error, LlmError::Refused(_)), "{error}");
         let shown = format!("{error} {error:?}");
         assert!(
@@ -303,7 +303,7 @@ async fn an_answer_that_cannot_be_read_is_asked_for_again() {
     ])
     .await;
     assert_eq!(
-        trial.claude.generate_reply(&request()).await.unwrap().text,
+        trial.client.generate_reply(&request()).await.unwrap().text,
         "Bom dia!"
     );
     assert_eq!(trial.requests(), 5);
@@ -316,7 +316,7 @@ async fn a_model_that_declines_is_not_asked_again() {
         "{\"content\": [], \"stop_reason\": \"refusal\"}",
     )])
     .await;
-    let error = trial.claude.generate_reply(&request()).await.unwrap_err();
+    let error = trial.client.generate_reply(&request()).await.unwrap_err();
     assert_eq!(
         error,
         LlmError::Refused("the model declined to answer".to_owned())
@@ -328,35 +328,35 @@ async fn a_slow_attempt_is_cut_off_and_the_whole_ends_in_time() {
     let time = Time::default();
     let slow = || Does::HangsAndTells(Arc::clone(&time.hangs));
     let mut trial = trial_at(time.clone(), vec![slow(), fine()]).await;
-    trial.claude.settings.attempt_timeout = Duration::from_secs(30);
-    trial.claude.generate_reply(&request()).await.unwrap();
+    trial.client.settings.attempt_timeout = Duration::from_secs(30);
+    trial.client.generate_reply(&request()).await.unwrap();
     assert_eq!(trial.requests(), 2);
-    let passed = trial.claude.system.passed();
+    let passed = trial.client.system.passed();
     assert!((30_250..=30_750).contains(&passed), "{passed}");
 
     let time = Time::default();
     let slow = Does::HangsAndTells(Arc::clone(&time.hangs));
     let trial = trial_at(time, vec![slow]).await;
-    let error = trial.claude.generate_reply(&request()).await.unwrap_err();
+    let error = trial.client.generate_reply(&request()).await.unwrap_err();
     assert!(matches!(error, LlmError::Unavailable(_)));
     // One attempt of 45 seconds, a wait of half a second, and what is left of 60.
-    assert_eq!((trial.requests(), trial.claude.system.passed()), (2, 60_000));
+    assert_eq!((trial.requests(), trial.client.system.passed()), (2, 60_000));
 }
 
 #[tokio::test]
 async fn an_unreachable_server_is_tried_again_and_then_unavailable() {
-    let settings = ClaudeSettings {
+    let settings = ModelClientSettings {
         base_url: "http://127.0.0.1:9".to_owned(),
-        ..ClaudeSettings::default()
+        ..ModelClientSettings::default()
     };
-    let claude = Claude::new(
+    let client = ModelClient::new(
         recado_http_client::build_http_client().unwrap(),
         settings,
         KeyBox::with("k"),
         Time::default(),
     )
     .unwrap();
-    let error = claude.generate_reply(&request()).await.unwrap_err();
+    let error = client.generate_reply(&request()).await.unwrap_err();
     let why = "http://127.0.0.1:9: the connection was refused: nothing listens there";
     assert_eq!(error, LlmError::Unavailable(why.to_owned()));
 }
@@ -376,7 +376,11 @@ fn a_base_url_is_taken_with_and_without_its_version() {
         "https://gateway.example/claude/v1/"
     );
     for bad in ["", "api.anthropic.com", "ftp://x", "https://x/?key=1"] {
-        assert_eq!(versioned_base_url(bad, "v1"), Err(ClaudeError::BaseUrl), "{bad}");
+        assert_eq!(
+            versioned_base_url(bad, "v1"),
+            Err(ModelClientError::BaseUrl),
+            "{bad}"
+        );
     }
 }
 
@@ -406,13 +410,13 @@ fn text(words: &str) -> serde_json::Value {
 #[tokio::test]
 async fn tools_are_named_only_where_a_decision_is_offered_and_instructions_follow_the_cached_prompt() {
     let trial = trial(vec![fine()]).await;
-    trial.claude.generate_reply(&request()).await.unwrap();
+    trial.client.generate_reply(&request()).await.unwrap();
     let asked = LlmRequest {
         decisions: offered(),
         instructions: vec!["Step two.".to_owned()],
         ..request()
     };
-    trial.claude.generate_reply(&asked).await.unwrap();
+    trial.client.generate_reply(&asked).await.unwrap();
     let sent = trial.stand_in.requests();
     assert_eq!(sent[0].body.get("tools"), None);
     let tools = &sent[1].body["tools"];
@@ -457,7 +461,7 @@ async fn the_cached_prefix_is_the_same_in_every_turn_whatever_its_time_and_its_k
             turns: vec![said(Speaker::User, question)],
             ..request()
         };
-        trial.claude.generate_reply(&asked).await.unwrap();
+        trial.client.generate_reply(&asked).await.unwrap();
     }
     let sent = trial.stand_in.requests();
     let prefixes: Vec<String> = sent.iter().map(|sent| cached_prefix(&sent.body)).collect();
@@ -526,7 +530,7 @@ async fn a_decision_comes_with_its_words_or_with_those_beside_it() {
             decisions: offered(),
             ..request()
         };
-        let reply = trial.claude.generate_reply(&asked).await.unwrap();
+        let reply = trial.client.generate_reply(&asked).await.unwrap();
         assert_eq!(
             (reply.text.as_str(), reply.decision, reply.ignored_calls),
             (words, decision, ignored),
@@ -544,7 +548,7 @@ async fn a_call_that_neither_says_nor_decides_anything_is_asked_again() {
         decisions: offered(),
         ..request()
     };
-    let reply = trial.claude.generate_reply(&asked).await.unwrap();
+    let reply = trial.client.generate_reply(&asked).await.unwrap();
     assert_eq!(
         (reply.text.as_str(), reply.decision, trial.requests()),
         ("Bom dia!", None, 2)

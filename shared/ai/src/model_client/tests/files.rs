@@ -44,7 +44,7 @@ fn user_content(sent: &serde_json::Value) -> Vec<serde_json::Value> {
 #[tokio::test]
 async fn files_stand_before_the_text_each_after_its_label() {
     let trial = trial(vec![fine()]).await;
-    trial.claude.generate_reply(&request_with_files()).await.unwrap();
+    trial.client.generate_reply(&request_with_files()).await.unwrap();
     let sent = trial.stand_in.requests().remove(0).body;
     let source = |kind: &str, data: &str| json!({"type": "base64", "media_type": kind, "data": data});
     assert_eq!(
@@ -77,7 +77,7 @@ async fn what_is_beyond_the_limits_is_told_in_its_place() {
     for (file, why) in asked.turns[0].files.iter_mut().zip(omitted) {
         file.content = Err(why);
     }
-    trial.claude.generate_reply(&asked).await.unwrap();
+    trial.client.generate_reply(&asked).await.unwrap();
     let sent = trial.stand_in.requests().remove(0).body;
     assert_eq!(
         user_content(&sent)[0],
@@ -91,13 +91,13 @@ async fn what_is_beyond_the_limits_is_told_in_its_place() {
 async fn a_refusal_that_may_be_for_the_files_says_so() {
     for (status, kind) in [(400, "invalid_request_error"), (413, "request_too_large")] {
         let trial = trial(vec![answer_status(status, kind, None)]).await;
-        let error = trial.claude.generate_reply(&request_with_files()).await;
+        let error = trial.client.generate_reply(&request_with_files()).await;
         assert!(matches!(error, Err(LlmError::FilesRefused(_))), "{error:?}");
         assert_eq!(trial.requests(), 1);
     }
     for (asked, status) in [(request(), 400), (request_with_files(), 404)] {
         let trial = trial(vec![answer_status(status, "invalid_request_error", None)]).await;
-        let error = trial.claude.generate_reply(&asked).await;
+        let error = trial.client.generate_reply(&asked).await;
         assert!(matches!(error, Err(LlmError::Refused(_))), "{error:?}");
     }
 }
@@ -125,7 +125,7 @@ async fn search_among(count: u8, bad: &[u8]) -> (Option<RefusedFiles>, Vec<Vec<u
         let script = answers.iter().cloned().chain([Does::Breaks]).collect();
         let trial = trial(script).await;
         let found = trial
-            .claude
+            .client
             .find_refused_files(&request_with_pictures(count))
             .await;
         let sent = trial.stand_in.requests();
@@ -186,7 +186,7 @@ async fn what_is_not_tried_within_the_requests_of_a_search_is_told() {
 async fn a_model_that_refuses_a_request_without_files_too_condemns_none() {
     let refusal = answer_status(400, "invalid_request_error", None);
     let trial = trial(vec![refusal]).await;
-    let found = trial.claude.find_refused_files(&request_with_files()).await;
+    let found = trial.client.find_refused_files(&request_with_files()).await;
     assert_eq!((found, trial.requests()), (None, 1));
 }
 
@@ -213,7 +213,7 @@ async fn what_the_provider_does_not_open_is_known_without_a_request() {
             why,
         )
     });
-    assert_eq!(trial.claude.find_unopened_files(&asked), expected);
+    assert_eq!(trial.client.find_unopened_files(&asked), expected);
     assert_eq!(trial.requests(), 0);
 }
 
@@ -226,7 +226,7 @@ async fn a_decision_is_taken_beside_files() {
         decisions: offered(),
         ..request_with_files()
     };
-    let reply = trial.claude.generate_reply(&asked).await.unwrap();
+    let reply = trial.client.generate_reply(&asked).await.unwrap();
     assert_eq!(reply.text, "Uma pessoa confere.");
     let note = "sent a receipt".to_owned();
     assert_eq!(reply.decision, Some(AgentDecision::HandOver { note }));

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 /// The part of the program that makes tickets of push connections.
 #[derive(Clone)]
-pub struct PushDesk {
+pub struct PushTicketIssuer {
     url: Arc<str>,
     make_ticket: Arc<MakeTicket>,
 }
@@ -17,7 +17,7 @@ type MakeTicket = dyn Fn(Option<TenantId>) -> MadeTicket + Send + Sync;
 
 type MadeTicket = BoxFuture<'static, PortResult<PushTicket>>;
 
-impl PushDesk {
+impl PushTicketIssuer {
     /// Creates it with the URL of the WebSocket API. `make_ticket` makes a ticket of a tenant, or (`None`) of the installation.
     pub fn new(
         url: &str,
@@ -40,9 +40,9 @@ impl PushDesk {
     }
 }
 
-impl fmt::Debug for PushDesk {
+impl fmt::Debug for PushTicketIssuer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("PushDesk")
+        f.debug_struct("PushTicketIssuer")
             .field("url", &self.url)
             .finish_non_exhaustive()
     }

@@ -31,7 +31,7 @@ async fn pair_at(
     let mut all = json!({"provider": "evolution", "base_url": server.url});
     let more = fields.as_object().unwrap().clone();
     all.as_object_mut().unwrap().extend(more);
-    let desk = SetupDesk {
+    let service = SetupService {
         http: recado_http_client::build_http_client().unwrap(),
         config: ProviderConfig {
             evolution_base_url: own.then(|| server.url.clone()),
@@ -51,7 +51,7 @@ async fn pair_at(
         },
         action: SetupAction::Pair,
     };
-    let answer = desk.carry_out(request).await;
+    let answer = service.carry_out(request).await;
     let code = answer.map(|answer| answer.pairing.and_then(|pairing| pairing.code));
     (code, server.requests().len())
 }

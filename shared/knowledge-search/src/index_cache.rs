@@ -12,21 +12,21 @@ type KeptIndex = (SnapshotName, Arc<KnowledgeIndex>);
 
 /// The indexes of the snapshots that were used last. Clones share them.
 #[derive(Debug, Clone)]
-pub struct KnowledgeShelf {
+pub struct KnowledgeIndexCache {
     kept: Arc<Mutex<Vec<KeptIndex>>>,
     kept_bytes_max: usize,
     /// Held while an index is built.
     building: Arc<Mutex<()>>,
 }
 
-impl Default for KnowledgeShelf {
+impl Default for KnowledgeIndexCache {
     fn default() -> Self {
         Self::with_capacity(KEPT_BYTES)
     }
 }
 
-impl KnowledgeShelf {
-    /// Makes an empty shelf. `kept_bytes_max`: size of the files of all kept snapshots together; one is kept whatever its size.
+impl KnowledgeIndexCache {
+    /// Makes an empty cache. `kept_bytes_max`: size of the files of all kept snapshots together; one is kept whatever its size.
     pub fn with_capacity(kept_bytes_max: usize) -> Self {
         Self {
             kept: Arc::default(),
@@ -78,32 +78,32 @@ mod tests {
 
     #[test]
     fn a_snapshot_that_is_kept_is_not_built_again_and_a_damaged_one_is_not_kept() {
-        let shelf = KnowledgeShelf::default();
-        shelf
+        let index_cache = KnowledgeIndexCache::default();
+        index_cache
             .build_kept_index(&name(1), &file_of("a", &[("", "text")]))
             .unwrap();
-        assert!(shelf.build_kept_index(&name(1), b"not read").is_ok());
-        assert!(shelf.build_kept_index(&name(2), b"no snapshot").is_err());
-        assert!(shelf.find_index(&name(1)).is_some() && shelf.find_index(&name(2)).is_none());
+        assert!(index_cache.build_kept_index(&name(1), b"not read").is_ok());
+        assert!(index_cache.build_kept_index(&name(2), b"no snapshot").is_err());
+        assert!(index_cache.find_index(&name(1)).is_some() && index_cache.find_index(&name(2)).is_none());
     }
 
     #[test]
     fn what_was_used_longest_ago_is_dropped() {
-        let shelf = KnowledgeShelf::with_capacity(3_000);
+        let index_cache = KnowledgeIndexCache::with_capacity(3_000);
         let index = |bytes| {
             let mut index = KnowledgeIndex::from_bytes(&file_of("a", &[("", "text")])).unwrap();
             index.bytes = bytes;
             Arc::new(index)
         };
         for number in 1..=3 {
-            shelf.keep_index(name(number), index(1_000));
+            index_cache.keep_index(name(number), index(1_000));
         }
-        assert!(shelf.find_index(&name(1)).is_some());
-        shelf.keep_index(name(4), index(1_000));
-        assert!(shelf.find_index(&name(2)).is_none());
-        assert!(shelf.find_index(&name(1)).is_some());
-        shelf.keep_index(name(5), index(6_000));
-        assert!(shelf.find_index(&name(5)).is_some());
-        assert!(shelf.find_index(&name(1)).is_none());
+        assert!(index_cache.find_index(&name(1)).is_some());
+        index_cache.keep_index(name(4), index(1_000));
+        assert!(index_cache.find_index(&name(2)).is_none());
+        assert!(index_cache.find_index(&name(1)).is_some());
+        index_cache.keep_index(name(5), index(6_000));
+        assert!(index_cache.find_index(&name(5)).is_some());
+        assert!(index_cache.find_index(&name(1)).is_none());
     }
 }

@@ -20,7 +20,7 @@ use std::sync::Arc;
 
 /// The clients, keys and settings with which a process sets instances up.
 #[derive(Debug)]
-pub struct SetupDesk<S> {
+pub struct SetupService<S> {
     /// HTTP client that follows no redirects.
     pub http: Client,
     /// Settings of the providers, with the installation's own hosts.
@@ -29,13 +29,13 @@ pub struct SetupDesk<S> {
     pub secrets: S,
 }
 
-impl<S: Secrets + 'static> SetupDesk<S> {
+impl<S: Secrets + 'static> SetupService<S> {
     /// Returns the part that the API calls.
     pub fn into_setup(self) -> ProviderSetup {
-        let desk = Arc::new(self);
+        let service = Arc::new(self);
         ProviderSetup::new(move |request| {
-            let desk = Arc::clone(&desk);
-            Box::pin(async move { desk.carry_out(request).await })
+            let service = Arc::clone(&service);
+            Box::pin(async move { service.carry_out(request).await })
         })
     }
 

@@ -1,6 +1,6 @@
 //! Finds the files that a model does not take: by their bytes before a request, and by small requests after one was refused.
 
-use super::{Claude, time_left};
+use super::{ModelClient, time_left};
 use recado_domain::Timestamp;
 use recado_domain::ids::Ordinal;
 use recado_domain::millis::add_millis;
@@ -43,7 +43,7 @@ enum FileAnswer {
 }
 
 struct FileSearch<'a, S, A> {
-    client: &'a Claude<S, A>,
+    client: &'a ModelClient<S, A>,
     request: &'a LlmRequest,
     key: Option<Secret>,
     until: Timestamp,
@@ -51,7 +51,7 @@ struct FileSearch<'a, S, A> {
     found: RefusedFiles,
 }
 
-impl<S: Secrets, A: System> Claude<S, A> {
+impl<S: Secrets, A: System> ModelClient<S, A> {
     /// Finds the files for which a request was refused. Their number is halved with each request. `None`: a request without files is
     /// refused, too.
     pub(super) async fn search_refused_files(&self, request: &LlmRequest) -> Option<RefusedFiles> {
