@@ -33,8 +33,8 @@
 //! | `endpoints` | the tenant; webhook endpoint | all of the installation, by tenant and endpoint |
 //! | `failed-posts` | the tenant; endpoint and place in the log | those that are tried on, by endpoint, time and place in the log |
 //!
-//! What leads to a record (a lead) is an item of its own under another key. It is written and deleted in the transaction of the record, and
-//! holds the record's key or a copy. Each write gives an item another version, at random, which is the condition of the next write. The
+//! An index entry leads to a record. It is an item of its own under another key, which is written and deleted in the transaction of
+//! the record, and holds the record's key or a copy. Each write gives an item another version, at random, which is the condition of the next write. The
 //! cursor of a list is the place of the last record. A dead letter has another place and may have another owner with each failure of its
 //! id: so the condition is the version of what leads to it by the id, and the write deletes the letter before it with what led to that.
 

@@ -15,8 +15,10 @@ use async_trait::async_trait;
 pub use item::{Condition, ItemPage, NewItem, Query, Refusal, StoredItem, Version, Write, WriteResult};
 pub use key::{Key, Partition};
 pub use kind::{Kind, RemovedContent};
-pub use lists::{delete_page, find_led, find_many, find_versions, list_records, list_versions, parse_lead};
-pub use record::{Lead, LeadContent, Record};
+pub use lists::{
+    delete_page, find_by_index, find_many, find_versions, list_records, list_versions, parse_index_entry,
+};
+pub use record::{IndexContent, IndexEntry, Record};
 pub use typed::{
     Change, SaveOutcome, Versioned, commit_change, delete_record, find_or_new, find_readable, find_record,
     find_with_version, put_record, remove_record, save_record, save_record_with, write_record,

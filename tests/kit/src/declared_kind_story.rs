@@ -12,7 +12,7 @@ use recado_domain::moving::{MovedRecord, RecordKind};
 use recado_domain::published_event::{EventCursor, PublishedEvent};
 use recado_ports::ports::{LogPlace, MovableRecords, PageRequest, Store, System};
 use recado_ports::table::{
-    Key, Kind, Lead, Partition, Query, Record, SaveOutcome, Versioned, find_led, find_record,
+    IndexEntry, Key, Kind, Partition, Query, Record, SaveOutcome, Versioned, find_by_index, find_record,
     find_with_version, list_records, put_record, save_record,
 };
 use serde::{Deserialize, Serialize};
@@ -50,7 +50,7 @@ impl Badge {
 
 impl Record for Badge {
     const KIND: &'static str = "test-badges";
-    const LEADS: &'static [&'static str] = &[BY_HOLDER];
+    const INDEXES: &'static [&'static str] = &[BY_HOLDER];
     const IS_PUBLISHED: bool = true;
 
     fn owner(&self) -> Option<&TenantId> {
@@ -65,8 +65,8 @@ impl Record for Badge {
         Some(self.ends)
     }
 
-    fn list_record_leads(&self) -> Vec<Lead> {
-        vec![Lead::new(Self::holder_key(&self.tenant, &self.holder))]
+    fn list_index_entries(&self) -> Vec<IndexEntry> {
+        vec![IndexEntry::new(Self::holder_key(&self.tenant, &self.holder))]
     }
 
     fn derive_published_events(old: Option<&Self>, new: &Self, at: Timestamp) -> Vec<PublishedEvent> {
@@ -110,16 +110,16 @@ async fn assert_worn<S: Store>(store: &S, tenant: &TenantId, expected: &[&Badge]
     for badge in expected {
         let number = succeed(find_record::<Badge>(store, Some(tenant), &badge.number)).await;
         assert_eq!(number.as_ref(), Some(*badge));
-        let worn = succeed(find_led::<Badge>(
+        let worn = succeed(find_by_index::<Badge>(
             store,
             &Badge::holder_key(tenant, &badge.holder),
         ))
         .await;
         assert_eq!(worn.map(|worn| worn.record).as_ref(), Some(*badge));
     }
-    let leads = Query::new(Partition::new(BY_HOLDER, None), 10);
-    let leads = page_names(store, &leads.with_prefix(&format!("{tenant}#"))).await;
-    assert_eq!(leads.len(), expected.len(), "{leads:?}");
+    let entries = Query::new(Partition::new(BY_HOLDER, None), 10);
+    let entries = page_names(store, &entries.with_prefix(&format!("{tenant}#"))).await;
+    assert_eq!(entries.len(), expected.len(), "{entries:?}");
 }
 
 /// Gives a badge to another person.

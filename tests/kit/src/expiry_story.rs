@@ -7,7 +7,8 @@ use crate::ports::succeed;
 use crate::retention_story::RetentionClock;
 use recado_ports::ports::{Store, System};
 use recado_ports::table::{
-    Condition, Kind, Partition, Query, Record, SaveOutcome, Version, Versioned, Write, find_led, find_record,
+    Condition, Kind, Partition, Query, Record, SaveOutcome, Version, Versioned, Write, find_by_index,
+    find_record,
 };
 use std::time::Duration;
 
@@ -54,8 +55,8 @@ pub async fn an_item_is_absent_from_the_second_of_its_expiry_on<S: Store>(store:
         let answers = list_answers(store, &slip, version).await;
         assert_eq!(answers, [is_stored; 7], "after {pause_ms} ms more");
         let found = succeed(find_record::<Note>(store, Some(&tenant), "a")).await;
-        let led = succeed(find_led::<Note>(store, &Note::number_key("7"))).await;
-        assert_eq!((found.is_some(), led.is_some()), (is_stored, is_stored));
+        let by_index = succeed(find_by_index::<Note>(store, &Note::number_key("7"))).await;
+        assert_eq!((found.is_some(), by_index.is_some()), (is_stored, is_stored));
         if is_stored {
             let taken = SaveOutcome::Taken(Note::NUMBER_PLACE);
             assert_eq!(save(store, &mut next).await, taken);

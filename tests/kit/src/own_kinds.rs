@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use recado_domain::ids::TenantId;
 use recado_domain::published_event::PublishedEvent;
 use recado_ports::records::KINDS;
-use recado_ports::table::{Condition, Key, Kind, Lead, NewItem, Record, Write};
+use recado_ports::table::{Condition, IndexEntry, Key, Kind, NewItem, Record, Write};
 use serde::{Deserialize, Serialize};
 use std::sync::LazyLock;
 
@@ -57,7 +57,7 @@ impl Note {
     pub const BY_NUMBER: &'static str = "test-notes.by-number";
     /// The partition in which a note is found by its code.
     pub const BY_CODE: &'static str = "test-notes.by-code";
-    /// The places of the number and of the code among the leads of a note that has both.
+    /// The places of the number and of the code among the index entries of a note that has both.
     pub const NUMBER_PLACE: usize = 1;
     /// See [`Self::NUMBER_PLACE`].
     pub const CODE_PLACE: usize = 2;
@@ -94,7 +94,7 @@ impl Note {
 
 impl Record for Note {
     const KIND: &'static str = "test-notes";
-    const LEADS: &'static [&'static str] = &[Self::ALL, Self::BY_NUMBER, Self::BY_CODE];
+    const INDEXES: &'static [&'static str] = &[Self::ALL, Self::BY_NUMBER, Self::BY_CODE];
 
     fn owner(&self) -> Option<&TenantId> {
         self.tenant.as_ref()
@@ -112,11 +112,15 @@ impl Record for Note {
         self.due
     }
 
-    fn list_record_leads(&self) -> Vec<Lead> {
+    fn list_index_entries(&self) -> Vec<IndexEntry> {
         let listed = format!("{}{}", Self::list_prefix(self.tenant.as_ref()), self.name);
-        let listed = Lead::new(Key::new(Self::ALL, None, listed));
-        let number = self.number.as_deref().map(Self::number_key).map(Lead::new);
-        let code = self.code.as_deref().map(Self::code_key).map(Lead::with_copy);
+        let listed = IndexEntry::new(Key::new(Self::ALL, None, listed));
+        let number = self.number.as_deref().map(Self::number_key).map(IndexEntry::new);
+        let code = self
+            .code
+            .as_deref()
+            .map(Self::code_key)
+            .map(IndexEntry::with_copy);
         std::iter::once(listed).chain(number).chain(code).collect()
     }
 

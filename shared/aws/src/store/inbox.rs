@@ -16,7 +16,7 @@ use recado_ports::ports::{
     EventChange, EventFinish, InboundWrite, Inbox, PortError, PortResult, RecordEventOutcome,
     StoreInboundOutcome, System,
 };
-use recado_ports::records::dead_letters::{build_lead_key, build_replacement};
+use recado_ports::records::dead_letters::{build_index_key, build_replacement};
 use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
 use recado_ports::table::Table;
 
@@ -124,9 +124,9 @@ impl<A: System> DynamoStore<A> {
         let change = settled_change(dead_letter.at)
             .set_value("state", item::encode_part(WHAT, &EventState::Dead)?)
             .set_value("reason", item::encode_part(WHAT, &dead_letter.reason)?);
-        let lead = build_lead_key(&dead_letter.id);
+        let index_key = build_index_key(&dead_letter.id);
         retry_lost_write(PortError::contended(WHAT), (), |()| async {
-            let known = self.get(&lead).await?;
+            let known = self.get(&index_key).await?;
             let writes = build_replacement(dead_letter, known.as_ref())?;
             let (key, pending) = (TableKey::for_event(id), Some(is_in_state(PENDING)));
             let end = TransactionAction::Update(key, change.clone(), pending);

@@ -89,8 +89,8 @@ impl<A: System> DynamoStore<A> {
         let pk = item::get_string(found, "pk").unwrap_or_default();
         let name = pk.split_once('#').map_or(pk, |(name, _)| name);
         let Some(kind) = self.find_kind(name) else {
-            let is_lead = self.kinds.iter().any(|kind| kind.leads.contains(&name));
-            return Ok(is_lead.then(Vec::new));
+            let is_index = self.kinds.iter().any(|kind| kind.indexes.contains(&name));
+            return Ok(is_index.then(Vec::new));
         };
         let mut records = Vec::new();
         if kind.is_moved && is_live(found, self.table.system.now()) {
@@ -168,7 +168,7 @@ impl<A: System> DynamoStore<A> {
     fn is_of_idle_kind(&self, pk: &str) -> bool {
         let name = pk.split_once('#').map_or(pk, |(name, _)| name);
         let mut idle = self.kinds.iter().filter(|kind| kind.is_idle);
-        idle.any(|kind| kind.name == name || kind.leads.contains(&name))
+        idle.any(|kind| kind.name == name || kind.indexes.contains(&name))
     }
 
     /// Deletes what every installation makes.

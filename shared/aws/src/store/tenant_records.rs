@@ -73,7 +73,7 @@ impl<A: System> DynamoStore<A> {
         }
         if !is_some_left {
             // What leads to records that could not be read.
-            for &name in kind.leads {
+            for &name in kind.indexes {
                 let part = Partition::new(name, Some(tenant)).to_string();
                 changed += self.delete_partition(part, limit).await?;
             }

@@ -4,13 +4,13 @@ use super::table::{apply_writes, select_item};
 use crate::db_error::{DbError, DbResult};
 use jiff::Timestamp;
 use recado_domain::dead_letter::DeadLetter;
-use recado_ports::records::dead_letters::{build_lead_key, build_replacement, is_later_failure};
+use recado_ports::records::dead_letters::{build_index_key, build_replacement, is_later_failure};
 use recado_ports::table::StoredItem;
 use rusqlite::Connection;
 
 /// Stores a dead letter, unless that of the same failure or of a later one is stored under its id.
 pub(crate) fn put_newer_letter(db: &Connection, dead_letter: &DeadLetter, now: Timestamp) -> DbResult<()> {
-    let known = select_item(db, &build_lead_key(&dead_letter.id), now)?;
+    let known = select_item(db, &build_index_key(&dead_letter.id), now)?;
     if is_later_failure(dead_letter, known.as_ref()) {
         write_dead_letter(db, dead_letter, known.as_ref())?;
     }
@@ -19,7 +19,7 @@ pub(crate) fn put_newer_letter(db: &Connection, dead_letter: &DeadLetter, now: T
 
 /// Stores a dead letter in place of any other that has its id.
 pub(super) fn replace_letter(db: &Connection, dead_letter: &DeadLetter, now: Timestamp) -> DbResult<()> {
-    let known = select_item(db, &build_lead_key(&dead_letter.id), now)?;
+    let known = select_item(db, &build_index_key(&dead_letter.id), now)?;
     write_dead_letter(db, dead_letter, known.as_ref())
 }
 

@@ -272,7 +272,7 @@ pub(super) fn delete_expired_items(
     let mut deleted = 0;
     for kind in kinds {
         let before = whole_second(add_duration(now, -kind.kept_expired));
-        for name in std::iter::once(kind.name).chain(kind.leads.iter().copied()) {
+        for name in std::iter::once(kind.name).chain(kind.indexes.iter().copied()) {
             deleted += execute_sql(db, &sql, params![name, before, to_sql_limit(most)])?;
         }
     }

@@ -28,7 +28,7 @@ pub(super) fn delete_idle_records(db: &Connection) -> DbResult<()> {
 fn delete_some_kinds(db: &Connection, is_deleted: impl Fn(&Kind) -> bool) -> DbResult<()> {
     let sql = format!("DELETE FROM records WHERE {OF_NAME}");
     for kind in KINDS.iter().filter(|kind| is_deleted(kind)) {
-        for name in std::iter::once(&kind.name).chain(kind.leads) {
+        for name in std::iter::once(&kind.name).chain(kind.indexes) {
             execute_sql(db, &sql, [name])?;
         }
     }

@@ -23,8 +23,9 @@ const BY_INSTANCE: [&str; 3] = [
     "DELETE FROM in_flight WHERE rowid IN (SELECT rowid FROM in_flight WHERE instance = ?1 LIMIT ?2)",
 ];
 
-/// What leads to records of a kind, in the partition `?1`, once none of these is left in `?2`: one that could not be read left its leads.
-const LEFT_LEADS: &str = "DELETE FROM records WHERE (partition, sort) IN (SELECT partition, sort FROM records
+/// What leads to records of a kind, in the partition `?1`, once none of these is left in `?2`: one that could not be read left its index entries.
+const LEFT_INDEX_ENTRIES: &str =
+    "DELETE FROM records WHERE (partition, sort) IN (SELECT partition, sort FROM records
     WHERE partition = ?1 AND NOT EXISTS (SELECT 1 FROM records WHERE partition = ?2) LIMIT ?3)";
 
 /// The events of the instance that a provider, `?1`, calls `?2`.
@@ -86,9 +87,13 @@ fn remove_items(db: &Connection, tenant: &TenantId, kind: &Kind, most: usize) ->
         apply_writes(db, writes)?;
     }
     let mut count = removed.len();
-    for name in kind.leads {
-        let led = Partition::new(name, Some(tenant)).to_string();
-        count += execute_sql(db, LEFT_LEADS, params![led, own.to_string(), to_sql_limit(most)])?;
+    for name in kind.indexes {
+        let index = Partition::new(name, Some(tenant)).to_string();
+        count += execute_sql(
+            db,
+            LEFT_INDEX_ENTRIES,
+            params![index, own.to_string(), to_sql_limit(most)],
+        )?;
     }
     Ok(count)
 }

@@ -339,8 +339,8 @@ fn what_leads_to_a_record_by_its_time_is_set_back_with_it() {
         let [found] = <[_; 1]>::try_from(due().await.unwrap()).unwrap();
         assert_eq!(found.record.next_at, Some(now));
     });
-    let leads = "SELECT count(*) FROM records WHERE partition = 'failed-posts.due#t'";
-    let count = move |c: &Connection| Ok(c.query_row(leads, [], |row| row.get::<_, i64>(0))?);
+    let entries = "SELECT count(*) FROM records WHERE partition = 'failed-posts.due#t'";
+    let count = move |c: &Connection| Ok(c.query_row(entries, [], |row| row.get::<_, i64>(0))?);
     assert_eq!(count_rows(&store, count), 1, "the one of before is gone");
 }
 

@@ -4,7 +4,7 @@ use super::audit::format_sort_time;
 use super::check_cursor;
 use crate::ports::{Page, PageRequest, PortResult, WriteOutcome};
 use crate::table::{
-    Change, Key, Lead, Partition, Query, Record, Table, Versioned, Write, find_readable, list_records,
+    Change, IndexEntry, Key, Partition, Query, Record, Table, Versioned, Write, find_readable, list_records,
     list_versions, put_writes,
 };
 use jiff::Timestamp;
@@ -30,7 +30,7 @@ pub const ALERTS_PER_COMMIT: usize = 16;
 /// A condition is live once, and may end often. So a live alert lies under its condition, and an ended one under its end.
 impl Record for Alert {
     const KIND: &'static str = "alerts";
-    const LEADS: &'static [&'static str] = &[LIVE, ENDED];
+    const INDEXES: &'static [&'static str] = &[LIVE, ENDED];
     const IS_PUBLISHED: bool = true;
     const HAS_TIMES: bool = true;
 
@@ -49,14 +49,14 @@ impl Record for Alert {
         self.expires_at()
     }
 
-    fn list_record_leads(&self) -> Vec<Lead> {
+    fn list_index_entries(&self) -> Vec<IndexEntry> {
         let key = if let Some(ended) = self.ended_at {
             Key::new(ENDED, None, format_sort_of_end(self, ended))
         } else {
             let prefix = tenant_prefix(self.subject.tenant.as_ref());
             Key::new(LIVE, None, format!("{prefix}{}", self.condition_key()))
         };
-        vec![Lead::new(key).shared()]
+        vec![IndexEntry::new(key).shared()]
     }
 
     /// An alert that ended is another item than the live one was. So it tells its end when it is stored for the first time.

@@ -3,7 +3,9 @@
 
 use super::check_cursor;
 use crate::ports::{Page, PageRequest, PortError, PortResult};
-use crate::table::{Change, Key, Lead, Partition, Query, Record, Table, Versioned, Write, list_records};
+use crate::table::{
+    Change, IndexEntry, Key, Partition, Query, Record, Table, Versioned, Write, list_records,
+};
 use jiff::Timestamp;
 use recado_domain::audit::{AuditAction, AuditEntry, NOT_KEPT};
 use recado_domain::ids::{Nonce, TenantId, TokenName};
@@ -15,13 +17,13 @@ const ALL: &str = "audit.all";
 /// The number of digits of a time in the place of an entry.
 const TIME_DIGITS: usize = 15;
 
-/// The number of entries that are written at once, each with a lead. A transaction of DynamoDB takes 4 MB, and an entry may be as large
+/// The number of entries that are written at once, each with an index entry. A transaction of DynamoDB takes 4 MB, and an entry may be as large
 /// as a record ([`RECORD_BYTES_MAX`](crate::ports::RECORD_BYTES_MAX)).
 const WRITTEN_AT_ONCE: usize = 10;
 
 impl Record for Dated<AuditEntry> {
     const KIND: &'static str = "audit";
-    const LEADS: &'static [&'static str] = &[ALL];
+    const INDEXES: &'static [&'static str] = &[ALL];
 
     fn owner(&self) -> Option<&TenantId> {
         self.record.tenant.as_ref()
@@ -35,8 +37,8 @@ impl Record for Dated<AuditEntry> {
         Some(self.expires)
     }
 
-    fn list_record_leads(&self) -> Vec<Lead> {
-        vec![Lead::new(Key::new(ALL, None, self.build_sort_key()))]
+    fn list_index_entries(&self) -> Vec<IndexEntry> {
+        vec![IndexEntry::new(Key::new(ALL, None, self.build_sort_key()))]
     }
 
     /// The entry stays without what the configuration held.

@@ -12,7 +12,7 @@ pub use writing::{put_configuration, remove_configuration, replace_configuration
 use super::check_cursor;
 use crate::ports::{Page, PageRequest, PortError, PortResult};
 use crate::table::{
-    Change, Key, Lead, Partition, Query, Record, StoredItem, Table, find_versions, list_records,
+    Change, IndexEntry, Key, Partition, Query, Record, StoredItem, Table, find_versions, list_records,
     read_all_items,
 };
 use crate::unreadable_record::{UNREADABLE_INSTANCE, keep_readable};
@@ -44,10 +44,10 @@ const ITEMS_AT_ONCE: usize = 10_000;
 
 /// Declares the records of the kinds of entries: the name of each, and where it lies once more beside [`OF_TENANT`].
 macro_rules! entry_records {
-    ($($entry:ident = $name:literal $(and $beside:ident by $lead:expr)?,)*) => {
+    ($($entry:ident = $name:literal $(and $beside:ident by $index:expr)?,)*) => {
         $(impl Record for $entry {
             const KIND: &'static str = $name;
-            const LEADS: &'static [&'static str] = &[OF_TENANT $(, $beside)?];
+            const INDEXES: &'static [&'static str] = &[OF_TENANT $(, $beside)?];
             const IS_CONFIGURATION: bool = true;
             const GOES_LAST: bool = true;
 
@@ -59,10 +59,10 @@ macro_rules! entry_records {
                 self.id.to_string()
             }
 
-            fn list_record_leads(&self) -> Vec<Lead> {
+            fn list_index_entries(&self) -> Vec<IndexEntry> {
                 let place = format!("{}{}", prefix_of_kind($name), self.id);
-                let own = Lead::new(Key::new(OF_TENANT, Some(ConfigEntry::owner(self)), place)).shared();
-                std::iter::once(own)$(.chain($lead(self)))?.collect()
+                let own = IndexEntry::new(Key::new(OF_TENANT, Some(ConfigEntry::owner(self)), place)).shared();
+                std::iter::once(own)$(.chain($index(self)))?.collect()
             }
         })*
 
@@ -101,11 +101,11 @@ macro_rules! entry_records {
 }
 
 entry_records! {
-    Tenant = "tenants" and BY_VARIABLE by lead_of_variable,
+    Tenant = "tenants" and BY_VARIABLE by index_by_variable,
     Calendar = "calendars",
     Tool = "tools",
     Agent = "agents",
-    Instance = "instances" and BY_EXTERNAL by lead_of_external,
+    Instance = "instances" and BY_EXTERNAL by index_by_external,
 }
 
 /// The name of what is read or written, for errors.
@@ -121,14 +121,17 @@ fn prefix_of_variable(part: &str) -> String {
     format!("{part}#")
 }
 
-fn lead_of_variable(tenant: &Tenant) -> [Lead; 1] {
+fn index_by_variable(tenant: &Tenant) -> [IndexEntry; 1] {
     let place = format!("{}{}", prefix_of_variable(&tenant.id.variable_part()), tenant.id);
-    [Lead::new(Key::new(BY_VARIABLE, None, place)).shared()]
+    [IndexEntry::new(Key::new(BY_VARIABLE, None, place)).shared()]
 }
 
-fn lead_of_external(instance: &Instance) -> Option<Lead> {
+fn index_by_external(instance: &Instance) -> Option<IndexEntry> {
     let external = instance.resolve_external_id()?;
-    Some(Lead::with_copy(key_of_external(instance.provider, &external)))
+    Some(IndexEntry::with_copy(key_of_external(
+        instance.provider,
+        &external,
+    )))
 }
 
 fn key_of_external(provider: Provider, external: &ExternalId) -> Key {
@@ -187,13 +190,13 @@ fn sort_entries(entries: impl IntoIterator<Item = Entry>) -> ConfigDocument {
 /// Lists the keys of a tenant's entries of the kinds whose prefix this is, sorted by kind and id.
 async fn list_keys_of_tenant(table: &dyn Table, tenant: &TenantId, prefix: &str) -> PortResult<Vec<Key>> {
     let own = Query::new(Partition::new(OF_TENANT, Some(tenant)), ITEMS_AT_ONCE).with_prefix(prefix);
-    let leads = read_all_items(table, own).await?.into_iter();
-    let key = |lead: StoredItem| {
-        let (name, id) = lead.key.sort.split_once('#')?;
+    let entries = read_all_items(table, own).await?.into_iter();
+    let key = |entry: StoredItem| {
+        let (name, id) = entry.key.sort.split_once('#')?;
         let name = NAMES.iter().copied().find(|known| *known == name)?;
         Some(Key::new(name, None, id))
     };
-    Ok(leads.filter_map(key).collect())
+    Ok(entries.filter_map(key).collect())
 }
 
 async fn find_entries(table: &dyn Table, keys: &[Key]) -> PortResult<ConfigDocument> {
@@ -249,8 +252,8 @@ pub async fn find_named_entries(table: &dyn Table, names: &ConfigNames) -> PortR
     for part in &names.variable_parts {
         let prefix = prefix_of_variable(part);
         let alike = Query::new(Partition::new(BY_VARIABLE, None), ITEMS_AT_ONCE).with_prefix(&prefix);
-        for lead in read_all_items(table, alike).await? {
-            let id = lead.key.sort.strip_prefix(&prefix).unwrap_or_default();
+        for entry in read_all_items(table, alike).await? {
+            let id = entry.key.sort.strip_prefix(&prefix).unwrap_or_default();
             keys.insert(Key::new(<Tenant as Record>::KIND, None, id));
         }
     }

@@ -5,8 +5,8 @@ use super::check_cursor;
 use crate::ports::{Page, PageRequest, PortError, PortResult};
 use crate::retry_write::{WriteAttempt, retry_lost_write};
 use crate::table::{
-    Condition, Key, Lead, Partition, Query, Record, StoredItem, Table, Write, find_led, list_records,
-    parse_lead, put_writes,
+    Condition, IndexEntry, Key, Partition, Query, Record, StoredItem, Table, Write, find_by_index,
+    list_records, parse_index_entry, put_writes,
 };
 use crate::unreadable_record::keep_readable;
 use jiff::Timestamp;
@@ -34,7 +34,7 @@ const ID_BYTES_MAX: usize = 600;
 /// A letter's place tells what its other keys are made of. So none of them is lost with a record that cannot be read.
 impl Record for DeadLetter {
     const KIND: &'static str = "dead-letters";
-    const LEADS: &'static [&'static str] = &[BY_ID, ALL, COUNTED];
+    const INDEXES: &'static [&'static str] = &[BY_ID, ALL, COUNTED];
 
     fn owner(&self) -> Option<&TenantId> {
         self.tenant.as_ref()
@@ -45,9 +45,11 @@ impl Record for DeadLetter {
         format!("{}#{}#{instance}", format_sort_time(self.at), self.id)
     }
 
-    fn list_record_leads(&self) -> Vec<Lead> {
+    fn list_index_entries(&self) -> Vec<IndexEntry> {
         let [_, all, counted] = list_letter_keys(self.key());
-        [build_lead_key(&self.id), all, counted].map(Lead::new).into()
+        [build_index_key(&self.id), all, counted]
+            .map(IndexEntry::new)
+            .into()
     }
 
     /// A letter whose JSON cannot be read says so, and has the fields that can be read.
@@ -95,23 +97,23 @@ fn is_id_of_letter(text: &str) -> bool {
 }
 
 /// Returns the key of what leads to the letter with this id.
-pub fn build_lead_key(id: &str) -> Key {
+pub fn build_index_key(id: &str) -> Key {
     Key::new(BY_ID, None, id)
 }
 
-/// Returns the key of a letter, and those of what leads to it but [`build_lead_key`].
+/// Returns the key of a letter, and those of what leads to it but [`build_index_key`].
 fn list_letter_keys(own: Key) -> [Key; 3] {
     let all = Key::new(ALL, None, own.sort.clone());
     let counted = Key::new(COUNTED, own.partition.owner.as_ref(), own.sort.clone());
     [own, all, counted]
 }
 
-/// Returns the key of the letter to which `known` leads: the item under [`build_lead_key`]. `None`: there is none, or it cannot be read.
+/// Returns the key of the letter to which `known` leads: the item under [`build_index_key`]. `None`: there is none, or it cannot be read.
 fn find_letter_key(known: Option<&StoredItem>) -> Option<Key> {
-    keep_readable(parse_lead::<DeadLetter>(known?))
+    keep_readable(parse_index_entry::<DeadLetter>(known?))
 }
 
-/// Returns whether a letter is of a later failure than the one to which `known` leads, the item under [`build_lead_key`].
+/// Returns whether a letter is of a later failure than the one to which `known` leads, the item under [`build_index_key`].
 pub fn is_later_failure(dead_letter: &DeadLetter, known: Option<&StoredItem>) -> bool {
     let own = find_letter_key(known);
     let stored = own.as_ref().and_then(|own| parse_letter_place(&own.sort));
@@ -119,7 +121,7 @@ pub fn is_later_failure(dead_letter: &DeadLetter, known: Option<&StoredItem>) ->
 }
 
 /// Returns the writes that store a letter in place of the one to which `known` leads. They require that `known`, the item under
-/// [`build_lead_key`], is still there.
+/// [`build_index_key`], is still there.
 pub fn build_replacement(dead_letter: &DeadLetter, known: Option<&StoredItem>) -> PortResult<Vec<Write>> {
     let mut writes = put_writes(dead_letter)?;
     for write in &mut writes {
@@ -209,7 +211,7 @@ impl DeadLetterCounts {
 /// failure that was redriven meanwhile and followed by another.)
 pub async fn put_dead_letter(table: &dyn Table, dead_letter: &DeadLetter) -> PortResult<bool> {
     retry_lost_write(PortError::contended(DeadLetter::KIND), (), |()| async {
-        let known = table.get(&build_lead_key(&dead_letter.id)).await?;
+        let known = table.get(&build_index_key(&dead_letter.id)).await?;
         if !is_later_failure(dead_letter, known.as_ref()) {
             return PortResult::Ok(WriteAttempt::Done(false));
         }
@@ -225,7 +227,7 @@ pub async fn find_dead_letter(table: &dyn Table, id: &str) -> PortResult<Option<
     if !is_id_of_letter(id) {
         return Ok(None);
     }
-    let found = find_led::<DeadLetter>(table, &build_lead_key(id)).await?;
+    let found = find_by_index::<DeadLetter>(table, &build_index_key(id)).await?;
     Ok(found.map(|found| found.record))
 }
 
@@ -234,7 +236,7 @@ pub async fn find_failure_time(table: &dyn Table, id: &str) -> PortResult<Option
     if !is_id_of_letter(id) {
         return Ok(None);
     }
-    let own = find_letter_key(table.get(&build_lead_key(id)).await?.as_ref());
+    let own = find_letter_key(table.get(&build_index_key(id)).await?.as_ref());
     let place = own.as_ref().and_then(|own| parse_letter_place(&own.sort));
     Ok(place.map(|place| place.at))
 }
@@ -245,7 +247,7 @@ pub async fn remove_dead_letter(table: &dyn Table, id: &str, failed_at: Timestam
         return Ok(false);
     }
     retry_lost_write(PortError::contended(DeadLetter::KIND), (), |()| async {
-        let known = table.get(&build_lead_key(id)).await?;
+        let known = table.get(&build_index_key(id)).await?;
         let own = find_letter_key(known.as_ref());
         let is_of_failure = |own: &Key| {
             parse_letter_place(&own.sort)

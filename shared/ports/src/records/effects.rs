@@ -4,7 +4,7 @@ use super::audit::format_sort_time;
 use super::list_due_ids;
 use crate::ports::{EffectGuard, PageRequest, PortResult, Store, WRITE_TRIES};
 use crate::table::{
-    Change, Key, Lead, Partition, Query, Record, Refusal, Table, Versioned, Write, find_versions,
+    Change, IndexEntry, Key, Partition, Query, Record, Refusal, Table, Versioned, Write, find_versions,
     find_with_version, list_all_records, list_records, remove_record,
 };
 use jiff::Timestamp;
@@ -22,7 +22,7 @@ const CELLS_AT_ONCE: usize = 1_000;
 
 impl Record for Journal {
     const KIND: &'static str = "journals";
-    const LEADS: &'static [&'static str] = &[BOOKED];
+    const INDEXES: &'static [&'static str] = &[BOOKED];
     const IS_PUBLISHED: bool = true;
     const HAS_TIMES: bool = true;
 
@@ -38,12 +38,12 @@ impl Record for Journal {
         self.journal_due_at()
     }
 
-    fn list_record_leads(&self) -> Vec<Lead> {
-        let lead = |first: Timestamp| {
+    fn list_index_entries(&self) -> Vec<IndexEntry> {
+        let entry = |first: Timestamp| {
             let sort = format!("{}#{}", format_sort_time(first), self.thread.as_str());
-            Lead::new(Key::new(BOOKED, self.owner(), sort)).shared()
+            IndexEntry::new(Key::new(BOOKED, self.owner(), sort)).shared()
         };
-        self.first_booked_at().map(lead).into_iter().collect()
+        self.first_booked_at().map(entry).into_iter().collect()
     }
 
     fn derive_published_events(old: Option<&Self>, new: &Self, at: Timestamp) -> Vec<PublishedEvent> {

@@ -8,7 +8,7 @@ pub use failed_events::{
 
 use crate::ports::{PageRequest, PortResult, WriteOutcome};
 use crate::table::{
-    Key, Lead, Partition, Query, Record, Table, Versioned, WRITES_MAX, find_with_version, list_records,
+    IndexEntry, Key, Partition, Query, Record, Table, Versioned, WRITES_MAX, find_with_version, list_records,
     remove_latest_record, save_record_with,
 };
 use failed_events::{delete_failed_events, list_event_writes};
@@ -25,7 +25,7 @@ pub const FAILED_EVENTS_PER_WRITE: usize = (WRITES_MAX - 2) / 3;
 
 impl Record for EndpointState {
     const KIND: &'static str = "endpoints";
-    const LEADS: &'static [&'static str] = &[ALL];
+    const INDEXES: &'static [&'static str] = &[ALL];
     const HAS_TIMES: bool = true;
 
     fn owner(&self) -> Option<&TenantId> {
@@ -36,9 +36,9 @@ impl Record for EndpointState {
         self.endpoint.to_string()
     }
 
-    fn list_record_leads(&self) -> Vec<Lead> {
+    fn list_index_entries(&self) -> Vec<IndexEntry> {
         let place = format!("{}#{}", self.tenant, self.endpoint);
-        vec![Lead::new(Key::new(ALL, None, place)).shared()]
+        vec![IndexEntry::new(Key::new(ALL, None, place)).shared()]
     }
 
     fn set_times_back(&mut self, back: ClockRollback) -> bool {

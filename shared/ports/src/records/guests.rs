@@ -3,8 +3,8 @@
 use super::{check_cursor, prefix_of_occasion};
 use crate::ports::{Page, PageRequest, PortResult};
 use crate::table::{
-    Key, Lead, Partition, Query, Record, SaveOutcome, Table, Versioned, find_led, find_many,
-    find_with_version, list_all_records, list_records, parse_lead, remove_latest_record, save_record,
+    IndexEntry, Key, Partition, Query, Record, SaveOutcome, Table, Versioned, find_by_index, find_many,
+    find_with_version, list_all_records, list_records, parse_index_entry, remove_latest_record, save_record,
 };
 use jiff::Timestamp;
 use recado_domain::ids::{GuestId, OccasionId, TenantId};
@@ -30,7 +30,7 @@ pub enum GuestOutcome {
 
 impl Record for Guest {
     const KIND: &'static str = "guests";
-    const LEADS: &'static [&'static str] = &[BY_PHONE];
+    const INDEXES: &'static [&'static str] = &[BY_PHONE];
 
     fn owner(&self) -> Option<&TenantId> {
         Some(&self.tenant)
@@ -44,10 +44,10 @@ impl Record for Guest {
         Some(self.keep_until)
     }
 
-    fn list_record_leads(&self) -> Vec<Lead> {
+    fn list_index_entries(&self) -> Vec<IndexEntry> {
         let phone = self.phone_key.iter();
         phone
-            .map(|phone| Lead::new(key_of_phone(&self.tenant, phone, &self.occasion)))
+            .map(|phone| IndexEntry::new(key_of_phone(&self.tenant, phone, &self.occasion)))
             .collect()
     }
 }
@@ -81,13 +81,13 @@ pub async fn save_guest(table: &dyn Table, guest: &mut Versioned<Guest>) -> Port
 
 /// Returns the guest of the occasion who has this guest's number.
 async fn find_phone_holder(table: &dyn Table, guest: &Guest) -> PortResult<Option<GuestId>> {
-    let Some(lead) = guest.list_record_leads().pop() else {
+    let Some(entry) = guest.list_index_entries().pop() else {
         return Ok(None);
     };
-    let Some(found) = table.get(&lead.key).await? else {
+    let Some(found) = table.get(&entry.key).await? else {
         return Ok(None);
     };
-    let own = parse_lead::<Guest>(&found)?;
+    let own = parse_index_entry::<Guest>(&found)?;
     let id = own.sort.strip_prefix(&prefix_of_occasion(&guest.occasion));
     Ok(id.and_then(|id| GuestId::parse(id).ok()))
 }
@@ -144,7 +144,7 @@ pub async fn find_guest_of_phone(
     phone: &PhoneKey,
     occasion: &OccasionId,
 ) -> PortResult<Option<Versioned<Guest>>> {
-    find_led(table, &key_of_phone(tenant, phone, occasion)).await
+    find_by_index(table, &key_of_phone(tenant, phone, occasion)).await
 }
 
 /// Lists the guests of a tenant with a phone number, by their occasions.

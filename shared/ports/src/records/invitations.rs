@@ -7,8 +7,8 @@ use super::{list_due_ids, prefix_of_occasion};
 use crate::ports::{CommitOutcome, Page, PageRequest, PortError, PortResult, Store};
 use crate::retry_write::{WriteAttempt, retry_lost_write};
 use crate::table::{
-    Change, Key, Kind, Lead, Partition, Query, Record, Table, Versioned, Write, find_led, find_versions,
-    find_with_version, list_records, write_always,
+    Change, IndexEntry, Key, Kind, Partition, Query, Record, Table, Versioned, Write, find_by_index,
+    find_versions, find_with_version, list_records, write_always,
 };
 use jiff::Timestamp;
 use recado_domain::clock_rollback::ClockRollback;
@@ -30,7 +30,7 @@ const DELETED_AT_ONCE: usize = 99;
 /// An id tells when the invitation was made: the records of a tenant are sorted by time.
 impl Record for Invitation {
     const KIND: &'static str = "invitations";
-    const LEADS: &'static [&'static str] = &[BY_GUEST, BY_CARRIER];
+    const INDEXES: &'static [&'static str] = &[BY_GUEST, BY_CARRIER];
     const IS_PUBLISHED: bool = true;
     const HAS_TIMES: bool = true;
     const HAS_TIMES_WHILE_DUE: bool = true;
@@ -51,12 +51,12 @@ impl Record for Invitation {
         self.overdue_at()
     }
 
-    fn list_record_leads(&self) -> Vec<Lead> {
+    fn list_index_entries(&self) -> Vec<IndexEntry> {
         let place = format!("{}{}", prefix_of_guest(&self.occasion, &self.guest), self.id);
         let by_guest = Key::new(BY_GUEST, self.owner(), place);
         let by_carrier = self.carrier_id().map(|id| build_carrier_key(&self.tenant, id));
         let keys = std::iter::once(by_guest).chain(by_carrier);
-        keys.map(|key| Lead::new(key).shared()).collect()
+        keys.map(|key| IndexEntry::new(key).shared()).collect()
     }
 
     fn derive_published_events(old: Option<&Self>, new: &Self, at: Timestamp) -> Vec<PublishedEvent> {
@@ -220,7 +220,7 @@ pub async fn find_emailed_invitation(
     tenant: &TenantId,
     carrier_id: &str,
 ) -> PortResult<Option<Invitation>> {
-    let found = find_led::<Invitation>(table, &build_carrier_key(tenant, carrier_id)).await?;
+    let found = find_by_index::<Invitation>(table, &build_carrier_key(tenant, carrier_id)).await?;
     Ok(found.map(|found| found.record))
 }
 
@@ -271,27 +271,27 @@ pub async fn delete_invitations_of_guest(table: &dyn Table, guest: &Guest) -> Po
     let prefix = prefix_of_guest(&guest.occasion, &guest.id);
     let mut query = Query::new(Partition::new(BY_GUEST, tenant), DELETED_AT_ONCE).with_prefix(&prefix);
     loop {
-        let leads = table.page(&query).await?;
-        let key_of = |lead: &Key| {
-            let id = lead.sort.strip_prefix(prefix.as_str()).unwrap_or_default();
+        let entries = table.page(&query).await?;
+        let key_of = |entry: &Key| {
+            let id = entry.sort.strip_prefix(prefix.as_str()).unwrap_or_default();
             Key::new(Invitation::KIND, tenant, id)
         };
-        let keys: Vec<Key> = leads.items.iter().map(|lead| key_of(&lead.key)).collect();
+        let keys: Vec<Key> = entries.items.iter().map(|entry| key_of(&entry.key)).collect();
         let found = if keys.is_empty() {
             Vec::new()
         } else {
             table.get_many(&keys).await?
         };
-        for (lead, own) in leads.items.into_iter().zip(keys) {
+        for (entry, own) in entries.items.into_iter().zip(keys) {
             let stored = found.iter().find(|item| item.key == own);
             let mut writes = kind.delete_writes(own, stored.map_or("", |item| item.body.as_str()));
             // What leads to a record that cannot be read is not known from the record.
-            if writes.iter().all(|write| *write.key() != lead.key) {
-                writes.push(Write::delete_any(lead.key));
+            if writes.iter().all(|write| *write.key() != entry.key) {
+                writes.push(Write::delete_any(entry.key));
             }
             write_always(table, Invitation::KIND, &writes).await?;
         }
-        match leads.next {
+        match entries.next {
             Some(next) => query.after = Some(next),
             None => return Ok(()),
         }

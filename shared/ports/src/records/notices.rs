@@ -3,7 +3,7 @@
 use super::audit::format_sort_time;
 use crate::ports::{PageRequest, PortResult};
 use crate::table::{
-    Key, Lead, Partition, Query, Record, Table, Versioned, delete_page, list_records, save_record,
+    IndexEntry, Key, Partition, Query, Record, Table, Versioned, delete_page, list_records, save_record,
 };
 use jiff::Timestamp;
 use recado_domain::ids::{TenantId, hash_parts};
@@ -16,7 +16,7 @@ const BY_ID: &str = "notices.by-id";
 
 impl Record for Dated<Notice> {
     const KIND: &'static str = "notices";
-    const LEADS: &'static [&'static str] = &[BY_ID];
+    const INDEXES: &'static [&'static str] = &[BY_ID];
 
     fn owner(&self) -> Option<&TenantId> {
         None
@@ -32,8 +32,8 @@ impl Record for Dated<Notice> {
         Some(self.expires)
     }
 
-    fn list_record_leads(&self) -> Vec<Lead> {
-        vec![Lead::new(Key::new(BY_ID, None, self.record.id.as_str()))]
+    fn list_index_entries(&self) -> Vec<IndexEntry> {
+        vec![IndexEntry::new(Key::new(BY_ID, None, self.record.id.as_str()))]
     }
 }
 

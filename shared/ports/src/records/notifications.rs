@@ -3,7 +3,7 @@
 use super::alerts::tenant_prefix;
 use crate::ports::{PageRequest, PortResult};
 use crate::table::{
-    Key, Kind, Lead, Partition, Query, Record, Table, Versioned, find_versions, list_versions,
+    IndexEntry, Key, Kind, Partition, Query, Record, Table, Versioned, find_versions, list_versions,
 };
 use jiff::Timestamp;
 use recado_domain::alert::{Notification, NotificationState};
@@ -15,7 +15,7 @@ const BY_STATE: &str = "notifications.by-state";
 
 impl Record for Notification {
     const KIND: &'static str = "notifications";
-    const LEADS: &'static [&'static str] = &[BY_STATE];
+    const INDEXES: &'static [&'static str] = &[BY_STATE];
     const HAS_TIMES: bool = true;
 
     fn owner(&self) -> Option<&TenantId> {
@@ -34,10 +34,10 @@ impl Record for Notification {
         self.pending_due_at()
     }
 
-    fn list_record_leads(&self) -> Vec<Lead> {
+    fn list_index_entries(&self) -> Vec<IndexEntry> {
         let (state, tenant) = (self.state.as_str(), tenant_prefix(self.tenant.as_ref()));
         let key = Key::new(BY_STATE, None, format!("{state}#{tenant}{}", self.id));
-        vec![Lead::new(key).shared()]
+        vec![IndexEntry::new(key).shared()]
     }
 
     fn set_times_back(&mut self, back: ClockRollback) -> bool {

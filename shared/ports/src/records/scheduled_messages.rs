@@ -4,7 +4,7 @@
 use super::list_due_ids;
 use crate::ports::{CommitOutcome, PortResult};
 use crate::table::{
-    Change, Key, Lead, Partition, Query, Record, Table, Versioned, Write, commit_change, find_led,
+    Change, IndexEntry, Key, Partition, Query, Record, Table, Versioned, Write, commit_change, find_by_index,
     find_with_version, list_all_versions,
 };
 use jiff::Timestamp;
@@ -21,7 +21,7 @@ const PAGE: usize = 99;
 
 impl Record for ScheduledMessage {
     const KIND: &'static str = "scheduled-messages";
-    const LEADS: &'static [&'static str] = &[BY_ID, PENDING];
+    const INDEXES: &'static [&'static str] = &[BY_ID, PENDING];
 
     fn owner(&self) -> Option<&TenantId> {
         Some(&self.tenant)
@@ -39,11 +39,11 @@ impl Record for ScheduledMessage {
         self.send_due_at()
     }
 
-    fn list_record_leads(&self) -> Vec<Lead> {
-        let by_id = Lead::new(Key::new(BY_ID, None, self.id.as_str()));
+    fn list_index_entries(&self) -> Vec<IndexEntry> {
+        let by_id = IndexEntry::new(Key::new(BY_ID, None, self.id.as_str()));
         let pending = self.send_due_at().map(|_| {
             let sort = format!("{}{}", prefix_of_instance(&self.instance), self.id);
-            Lead::new(Key::new(PENDING, self.owner(), sort))
+            IndexEntry::new(Key::new(PENDING, self.owner(), sort))
         });
         std::iter::once(by_id).chain(pending).collect()
     }
@@ -79,7 +79,7 @@ pub async fn find_scheduled_by_id(
     table: &dyn Table,
     id: &ScheduledId,
 ) -> PortResult<Option<Versioned<ScheduledMessage>>> {
-    find_led(table, &Key::new(BY_ID, None, id.as_str())).await
+    find_by_index(table, &Key::new(BY_ID, None, id.as_str())).await
 }
 
 /// Lists the pending scheduled messages of an instance, all of them.

@@ -3,7 +3,7 @@
 use super::check_cursor;
 use crate::ports::{Page, PageRequest, PortResult};
 use crate::table::{
-    Key, Kind, Lead, Partition, Query, Record, SaveOutcome, StoredItem, Table, Versioned, list_records,
+    IndexEntry, Key, Kind, Partition, Query, Record, SaveOutcome, StoredItem, Table, Versioned, list_records,
     parse_item, read_all_items, remove_record, save_record, write_always,
 };
 use crate::unreadable_record::keep_readable;
@@ -20,7 +20,7 @@ const COPIES_AT_ONCE: usize = 1000;
 
 impl Record for Token {
     const KIND: &'static str = "tokens";
-    const LEADS: &'static [&'static str] = &[BY_HASH, ALL];
+    const INDEXES: &'static [&'static str] = &[BY_HASH, ALL];
 
     fn owner(&self) -> Option<&TenantId> {
         self.tenant.as_ref()
@@ -30,12 +30,12 @@ impl Record for Token {
         self.name.to_string()
     }
 
-    fn list_record_leads(&self) -> Vec<Lead> {
+    fn list_index_entries(&self) -> Vec<IndexEntry> {
         let tenant = self.tenant.as_ref().map_or("", TenantId::as_str);
         vec![
             // A request is let in by one read.
-            Lead::with_copy(Key::new(BY_HASH, None, self.hash.as_str())),
-            Lead::new(Key::new(ALL, None, format!("{tenant}#{}", self.name))),
+            IndexEntry::with_copy(Key::new(BY_HASH, None, self.hash.as_str())),
+            IndexEntry::new(Key::new(ALL, None, format!("{tenant}#{}", self.name))),
         ]
     }
 }

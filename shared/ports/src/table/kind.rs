@@ -1,6 +1,6 @@
 use super::item::{Condition, NewItem, Write};
 use super::key::Key;
-use super::record::{Lead, LeadContent, Record};
+use super::record::{IndexContent, IndexEntry, Record};
 use crate::port_error::{PortError, PortResult};
 use jiff::{SignedDuration, Timestamp};
 use recado_domain::clock_rollback::ClockRollback;
@@ -11,7 +11,7 @@ use serde_json::json;
 /// What is left of an item once its tenant is removed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RemovedContent {
-    /// Nothing: the item and its leads are deleted.
+    /// Nothing: the item and its index entries are deleted.
     Nothing,
     /// The item stays as it is.
     Same,
@@ -24,8 +24,8 @@ pub enum RemovedContent {
 pub struct Kind {
     /// The name: [`Record::KIND`].
     pub name: &'static str,
-    /// The names of the partitions of its leads: [`Record::LEADS`].
-    pub leads: &'static [&'static str],
+    /// The names of the partitions of its index entries: [`Record::INDEXES`].
+    pub indexes: &'static [&'static str],
     /// `true` if changes may be published: [`Record::IS_PUBLISHED`].
     pub is_published: bool,
     /// `false` if an export leaves such records out, and the first start on a backup deletes them: [`Record::IS_MOVED`].
@@ -43,7 +43,7 @@ pub struct Kind {
     /// The least time for which what expired stays stored: [`Record::KEPT_EXPIRED`].
     pub kept_expired: SignedDuration,
     put: fn(&str) -> PortResult<Vec<Write>>,
-    lead_keys: fn(&Key, &str) -> PortResult<Vec<Key>>,
+    index_keys: fn(&Key, &str) -> PortResult<Vec<Key>>,
     without_tenant: fn(&str) -> PortResult<RemovedContent>,
     derive_published_events: fn(Option<&str>, &str, Timestamp) -> PortResult<Vec<PublishedEvent>>,
     item: fn(&str) -> PortResult<NewItem>,
@@ -57,7 +57,7 @@ impl Kind {
     pub const fn of<T: Record>() -> Self {
         Self {
             name: T::KIND,
-            leads: T::LEADS,
+            indexes: T::INDEXES,
             is_published: T::IS_PUBLISHED,
             is_moved: T::IS_MOVED,
             is_idle: T::IS_IDLE,
@@ -67,11 +67,11 @@ impl Kind {
             goes_last: T::GOES_LAST,
             kept_expired: T::KEPT_EXPIRED,
             put: |body| put_writes(&T::from_body(body)?),
-            lead_keys: |key, body| {
+            index_keys: |key, body| {
                 Ok(T::from_stored(key, body)?
-                    .list_record_leads()
+                    .list_index_entries()
                     .into_iter()
-                    .map(|lead| lead.key)
+                    .map(|entry| entry.key)
                     .collect())
             },
             without_tenant: remove_content::<T>,
@@ -88,15 +88,15 @@ impl Kind {
         (self.item)(body)
     }
 
-    /// Returns the writes that store the record with this JSON and its leads, whatever is there.
+    /// Returns the writes that store the record with this JSON and its index entries, whatever is there.
     pub fn put_writes(&self, body: &str) -> PortResult<Vec<Write>> {
         (self.put)(body)
     }
 
-    /// Returns the writes that delete an item, given its body, with its leads. Of a record that cannot be read the leads are not known.
+    /// Returns the writes that delete an item, given its body, with its index entries. Those of a record that cannot be read are not known.
     pub fn delete_writes(&self, key: Key, body: &str) -> Vec<Write> {
-        let leads = (self.lead_keys)(&key, body).unwrap_or_default();
-        let all = std::iter::once(key).chain(leads);
+        let entries = (self.index_keys)(&key, body).unwrap_or_default();
+        let all = std::iter::once(key).chain(entries);
         all.map(Write::delete_any).collect()
     }
 
@@ -142,19 +142,19 @@ fn change_record<T: Record>(
     change: impl FnOnce(&mut T) -> bool,
 ) -> PortResult<Option<Vec<Write>>> {
     let mut record = T::from_body(body)?;
-    let leads = record.list_record_leads();
+    let entries = record.list_index_entries();
     if !change(&mut record) {
         return Ok(None);
     }
     let mut writes = put_writes(&record)?;
-    writes.extend(delete_left_leads(&leads, &record.list_record_leads()));
+    writes.extend(delete_left_entries(&entries, &record.list_index_entries()));
     Ok(Some(writes))
 }
 
-/// Returns the writes that store a record and its leads, whatever is there.
+/// Returns the writes that store a record and its index entries, whatever is there.
 pub(crate) fn put_writes<T: Record>(record: &T) -> PortResult<Vec<Write>> {
     let mut writes = vec![put_item(record, Condition::Always)?];
-    writes.extend(lead_writes(record, |_| Condition::Always)?);
+    writes.extend(build_index_writes(record, |_| Condition::Always)?);
     Ok(writes)
 }
 
@@ -191,34 +191,34 @@ fn build_item<T: Record>(record: &T) -> PortResult<NewItem> {
     })
 }
 
-/// Returns the writes of a record's leads, each with the condition that its place in the list asks for.
-pub(super) fn lead_writes<T: Record>(
+/// Returns the writes of a record's index entries, each with the condition that its place in the list asks for.
+pub(super) fn build_index_writes<T: Record>(
     record: &T,
     condition_of: impl Fn(usize) -> Condition,
 ) -> PortResult<Vec<Write>> {
-    let leads = record.list_record_leads().into_iter().enumerate();
-    let write = |(place, lead): (usize, Lead)| {
+    let entries = record.list_index_entries().into_iter().enumerate();
+    let write = |(place, entry): (usize, IndexEntry)| {
         let item = NewItem {
-            body: match lead.content {
-                LeadContent::Copy => record.to_body()?,
-                LeadContent::Key => {
-                    // A lead may lie in the partition of the installation, and the record in that of a tenant.
+            body: match entry.content {
+                IndexContent::Copy => record.to_body()?,
+                IndexContent::Key => {
+                    // An index entry may lie in the partition of the installation, and the record in that of a tenant.
                     let names = json!({"owner": record.owner(), "sort": record.build_sort_key()});
                     serde_json::to_string(&names).map_err(|error| PortError::invalid(T::KIND, error))?
                 }
             },
-            key: lead.key,
+            key: entry.key,
             expires: record.compute_expiry(),
             due: None,
         };
         Ok(Write::Put(item, condition_of(place)))
     };
-    leads.map(write).collect()
+    entries.map(write).collect()
 }
 
-/// Returns the writes that delete those of a record's stored leads that it has no more.
-pub(super) fn delete_left_leads(stored: &[Lead], leads: &[Lead]) -> Vec<Write> {
-    let is_left = |lead: &&Lead| leads.iter().all(|kept| kept.key != lead.key);
+/// Returns the writes that delete those of a record's stored index entries that it has no more.
+pub(super) fn delete_left_entries(stored: &[IndexEntry], entries: &[IndexEntry]) -> Vec<Write> {
+    let is_left = |entry: &&IndexEntry| entries.iter().all(|kept| kept.key != entry.key);
     let left = stored.iter().filter(is_left);
-    left.map(|lead| Write::delete_any(lead.key.clone())).collect()
+    left.map(|entry| Write::delete_any(entry.key.clone())).collect()
 }

@@ -44,7 +44,7 @@ pub(crate) async fn read_all_items(table: &dyn Table, mut query: Query) -> PortR
 }
 
 /// Lists the records that `query` finds and `is_wanted` accepts, as many as `page` asks for. In a partition of another name than that of
-/// the kind lie leads: they lead to the records. The cursor of a page is the place of the last item that was looked at.
+/// the kind lie index entries: they lead to the records. The cursor of a page is the place of the last item that was looked at.
 pub async fn list_records<T: Record>(
     table: &dyn Table,
     query: Query,
@@ -69,7 +69,7 @@ pub async fn list_versions<T: Record>(
             let read = |item: &StoredItem| Some((item.key.sort.clone(), keep_readable(parse_item(item))?));
             items.items.iter().filter_map(read).collect()
         } else {
-            read_led_records(table, &items.items).await?
+            read_indexed_records(table, &items.items).await?
         };
         found.extend(records.into_iter().filter(|(_, found)| is_wanted(&found.record)));
         if found.len() > page.limit || items.next.is_none() {
@@ -106,49 +106,55 @@ pub(crate) async fn list_all_records<T: Record>(
     Ok(found.into_iter().map(|found| found.record).collect())
 }
 
-/// Reads the records to which leads lead, each with the place of its lead.
-async fn read_led_records<T: Record>(
+/// Reads the records to which index entries lead, each with the place of its index entry.
+async fn read_indexed_records<T: Record>(
     table: &dyn Table,
-    leads: &[StoredItem],
+    entries: &[StoredItem],
 ) -> PortResult<Vec<(String, Versioned<T>)>> {
-    let place = |lead: &StoredItem| Some((lead.key.sort.clone(), keep_readable(parse_lead::<T>(lead))?));
-    let places: Vec<(String, Key)> = leads.iter().filter_map(place).collect();
+    let place = |entry: &StoredItem| {
+        Some((
+            entry.key.sort.clone(),
+            keep_readable(parse_index_entry::<T>(entry))?,
+        ))
+    };
+    let places: Vec<(String, Key)> = entries.iter().filter_map(place).collect();
     let keys: Vec<Key> = places.iter().map(|(_, own)| own.clone()).collect();
     let mut records = read_records_by_key::<T>(table, &keys).await?;
-    let led = places.into_iter();
-    Ok(led
+    let indexed = places.into_iter();
+    Ok(indexed
         .filter_map(|(sort, own)| Some((sort, records.remove(&own)?)))
         .collect())
 }
 
-/// Reads the record that the lead at `key` leads to. `None`: there is no such lead, or its record is gone.
-pub async fn find_led<T: Record>(table: &dyn Table, key: &Key) -> PortResult<Option<Versioned<T>>> {
+/// Reads the record that the index entry at `key` leads to. `None`: there is no such index entry, or its record is gone.
+pub async fn find_by_index<T: Record>(table: &dyn Table, key: &Key) -> PortResult<Option<Versioned<T>>> {
     let mut seen = None;
     loop {
-        let Some(lead) = table.get(key).await? else {
+        let Some(entry) = table.get(key).await? else {
             return Ok(None);
         };
-        // A lead that changed between the two reads leads to another record.
-        if seen == Some(lead.version) {
+        // An index entry that changed between the two reads leads to another record.
+        if seen == Some(entry.version) {
             return Ok(None);
         }
-        if let Some(item) = table.get(&parse_lead::<T>(&lead)?).await? {
+        if let Some(item) = table.get(&parse_index_entry::<T>(&entry)?).await? {
             return parse_item(&item).map(Some);
         }
-        seen = Some(lead.version);
+        seen = Some(entry.version);
     }
 }
 
-/// The key of the record to which a lead leads.
+/// The key of the record to which an index entry leads.
 #[derive(Deserialize)]
-struct LedKey {
+struct IndexedKey {
     owner: Option<TenantId>,
     sort: String,
 }
 
-/// Returns the key of the record to which a lead leads.
-pub fn parse_lead<T: Record>(lead: &StoredItem) -> PortResult<Key> {
-    let own: LedKey = serde_json::from_str(&lead.body).map_err(|error| PortError::invalid(T::KIND, error))?;
+/// Returns the key of the record to which an index entry leads.
+pub fn parse_index_entry<T: Record>(entry: &StoredItem) -> PortResult<Key> {
+    let own: IndexedKey =
+        serde_json::from_str(&entry.body).map_err(|error| PortError::invalid(T::KIND, error))?;
     Ok(Key::new(T::KIND, own.owner.as_ref(), own.sort))
 }
 
@@ -184,7 +190,7 @@ fn cut_found_page<T>(mut found: Vec<(String, T)>, page: &PageRequest, more_follo
     }
 }
 
-/// Deletes the records that `query` finds, as many as its limit says, with their leads. Returns how many. The partition must be one of the
+/// Deletes the records that `query` finds, as many as its limit says, with their index entries. Returns how many. The partition must be one of the
 /// kind's own.
 pub async fn delete_page<T: Record>(table: &dyn Table, mut query: Query) -> PortResult<usize> {
     let (kind, limit) = (Kind::of::<T>(), query.limit);

@@ -8,9 +8,9 @@ use recado_domain::published_event::PublishedEvent;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// What a lead's item holds.
+/// What an index entry's item holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LeadContent {
+pub enum IndexContent {
     /// The key of the record alone.
     Key,
     /// The record once more, so that one read finds it.
@@ -19,26 +19,26 @@ pub enum LeadContent {
 
 /// An item that leads to a record: by another key, or in another order. It is written and deleted with the record.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Lead {
-    /// The key. Its partition's name is one of [`Record::LEADS`].
+pub struct IndexEntry {
+    /// The key. Its partition's name is one of [`Record::INDEXES`].
     pub key: Key,
     /// What the item holds.
-    pub content: LeadContent,
-    /// `true` if no other record may have this lead.
+    pub content: IndexContent,
+    /// `true` if no other record may have this index entry.
     pub is_unique: bool,
 }
 
-impl Lead {
-    /// Makes a lead that holds the record's key, and that others may not have.
+impl IndexEntry {
+    /// Makes an index entry that holds the record's key, and that others may not have.
     pub fn new(key: Key) -> Self {
         Self {
             key,
-            content: LeadContent::Key,
+            content: IndexContent::Key,
             is_unique: true,
         }
     }
 
-    /// Lets other records have the lead, too: the one that was written last has it.
+    /// Lets other records have the index entry, too: the one that was written last has it.
     #[must_use]
     pub fn shared(self) -> Self {
         Self {
@@ -47,10 +47,10 @@ impl Lead {
         }
     }
 
-    /// Makes a lead that holds a copy of the record.
+    /// Makes an index entry that holds a copy of the record.
     pub fn with_copy(key: Key) -> Self {
         Self {
-            content: LeadContent::Copy,
+            content: IndexContent::Copy,
             ..Self::new(key)
         }
     }
@@ -62,8 +62,8 @@ impl Lead {
 pub trait Record: Serialize + DeserializeOwned + Send + Sync + 'static {
     /// The name of the kind, for example `opt-outs`: of its partitions, and of its file in an export.
     const KIND: &'static str;
-    /// The names of the partitions of its leads, each `{kind}.{word}`.
-    const LEADS: &'static [&'static str] = &[];
+    /// The names of the partitions of its index entries, each `{kind}.{word}`.
+    const INDEXES: &'static [&'static str] = &[];
     /// `true` if changes of such a record may be published: [`Self::derive_published_events`] is asked.
     const IS_PUBLISHED: bool = false;
     /// `false` if such a record means nothing elsewhere or later: an export leaves it out, and the first start on a backup deletes it.
@@ -100,7 +100,7 @@ pub trait Record: Serialize + DeserializeOwned + Send + Sync + 'static {
     }
 
     /// Returns what leads to the record.
-    fn list_record_leads(&self) -> Vec<Lead> {
+    fn list_index_entries(&self) -> Vec<IndexEntry> {
         Vec::new()
     }
 

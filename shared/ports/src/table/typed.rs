@@ -3,8 +3,8 @@
 use super::Table;
 use super::item::{Condition, Refusal, StoredItem, Version, Write};
 use super::key::Key;
-use super::kind::{delete_left_leads, lead_writes, put_item, put_writes};
-use super::record::{Lead, LeadContent, Record};
+use super::kind::{build_index_writes, delete_left_entries, put_item, put_writes};
+use super::record::{IndexContent, IndexEntry, Record};
 use crate::port_error::{PortError, PortResult};
 use crate::retry_write::{WriteAttempt, retry_lost_write};
 use crate::unreadable_record::keep_readable;
@@ -19,8 +19,8 @@ pub struct Versioned<T> {
     pub record: T,
     /// The version that is stored; `None`: there must be none.
     version: Option<Version>,
-    /// The leads that are stored, and their expiry.
-    leads: Vec<Lead>,
+    /// The index entries that are stored, and their expiry.
+    entries: Vec<IndexEntry>,
     expiry: Option<Timestamp>,
 }
 
@@ -30,7 +30,7 @@ impl<T: Record> Versioned<T> {
         Self {
             record,
             version: None,
-            leads: Vec::new(),
+            entries: Vec::new(),
             expiry: None,
         }
     }
@@ -44,11 +44,11 @@ impl<T: Record> Versioned<T> {
     }
 
     fn stored(record: T, version: Version) -> Self {
-        let (leads, expiry) = (record.list_record_leads(), record.compute_expiry());
+        let (entries, expiry) = (record.list_index_entries(), record.compute_expiry());
         Self {
             record,
             version: Some(version),
-            leads,
+            entries,
             expiry,
         }
     }
@@ -74,7 +74,7 @@ impl<T: Record> Versioned<T> {
     /// Notes that the record is stored as it is, with this version.
     pub(crate) fn note_saved(&mut self, version: Option<Version>) {
         self.version = version;
-        self.leads = self.record.list_record_leads();
+        self.entries = self.record.list_index_entries();
         self.expiry = self.record.compute_expiry();
     }
 
@@ -91,11 +91,11 @@ pub enum SaveOutcome {
     Saved,
     /// Another writer changed the stored record, or what was written beside it: nothing was written.
     Conflict,
-    /// Another record has the lead at this place of [`Record::list_record_leads`]: nothing was written.
+    /// Another record has the index entry at this place of [`Record::list_index_entries`]: nothing was written.
     Taken(usize),
 }
 
-/// Of a kind whose leads follow from the key, no other record has one.
+/// Of a kind whose index entries follow from the key, no other record has one.
 impl From<SaveOutcome> for WriteOutcome {
     fn from(saved: SaveOutcome) -> Self {
         match saved {
@@ -110,7 +110,7 @@ impl From<SaveOutcome> for WriteOutcome {
 pub struct Change {
     /// The writes. The first is that of the record itself.
     pub writes: Vec<Write>,
-    /// The place in the record's leads of each write behind the first; `None` where a lead is deleted.
+    /// The place in the record's index entries of each write behind the first; `None` where an index entry is deleted.
     places: Vec<Option<usize>>,
 }
 
@@ -122,31 +122,31 @@ impl Change {
             writes: vec![put_item(record, versioned.condition())?],
             places: Vec::new(),
         };
-        let leads = record.list_record_leads();
-        let is_stored = |lead: &Lead| versioned.leads.contains(lead);
-        let condition = |place: usize| match &leads[place] {
-            lead if lead.is_unique && !is_stored(lead) => Condition::Absent,
+        let entries = record.list_index_entries();
+        let is_stored = |entry: &IndexEntry| versioned.entries.contains(entry);
+        let condition = |place: usize| match &entries[place] {
+            entry if entry.is_unique && !is_stored(entry) => Condition::Absent,
             _ => Condition::Always,
         };
         let same_expiry = versioned.expiry == record.compute_expiry();
-        for (place, write) in lead_writes(record, condition)?.into_iter().enumerate() {
-            let lead = &leads[place];
-            if !(is_stored(lead) && same_expiry && lead.content == LeadContent::Key) {
+        for (place, write) in build_index_writes(record, condition)?.into_iter().enumerate() {
+            let entry = &entries[place];
+            if !(is_stored(entry) && same_expiry && entry.content == IndexContent::Key) {
                 change.writes.push(write);
                 change.places.push(Some(place));
             }
         }
-        let left = delete_left_leads(&versioned.leads, &leads);
+        let left = delete_left_entries(&versioned.entries, &entries);
         change.places.extend(left.iter().map(|_| None));
         change.writes.extend(left);
         Ok(change)
     }
 
-    /// Returns the writes that delete a record that was read, with its leads.
+    /// Returns the writes that delete a record that was read, with its index entries.
     pub fn remove<T: Record>(versioned: &Versioned<T>) -> Self {
         let own = Write::Delete(versioned.record.key(), versioned.condition());
-        let leads = delete_left_leads(&versioned.leads, &[]);
-        let writes: Vec<Write> = std::iter::once(own).chain(leads).collect();
+        let entries = delete_left_entries(&versioned.entries, &[]);
+        let writes: Vec<Write> = std::iter::once(own).chain(entries).collect();
         let places = vec![None; writes.len() - 1];
         Self { writes, places }
     }
@@ -187,7 +187,7 @@ pub async fn find_readable<T: Record>(
 }
 
 /// Reads the record with the key of `new`. Where there is none, or one that cannot be read, it is `new`, which the next write stores in
-/// that place. For kinds without leads.
+/// that place. For kinds without index entries.
 pub async fn find_or_new<T: Record>(table: &dyn Table, new: T) -> PortResult<Versioned<T>> {
     let Some(item) = table.get(&new.key()).await? else {
         return Ok(Versioned::new(new));
@@ -211,7 +211,7 @@ pub async fn find_record<T: Record>(
     Ok(found.map(|found| found.record))
 }
 
-/// Stores a record with its leads, whatever is there. For kinds whose leads follow from the key alone.
+/// Stores a record with its index entries, whatever is there. For kinds whose index entries follow from the key alone.
 pub async fn put_record<T: Record>(table: &dyn Table, record: &T) -> PortResult<()> {
     write_always(table, T::KIND, &put_writes(record)?).await
 }
@@ -230,7 +230,7 @@ pub async fn save_record<T: Record>(
     save_record_with(table, versioned, Vec::new()).await
 }
 
-/// Stores a record as [`save_record`] does. For kinds of which no other record may have a lead.
+/// Stores a record as [`save_record`] does. For kinds of which no other record may have an index entry.
 pub async fn write_record<T: Record>(
     table: &dyn Table,
     versioned: &mut Versioned<T>,
@@ -255,12 +255,12 @@ pub async fn save_record_with<T: Record>(
     }
 }
 
-/// Deletes a record that was read, with its leads. `false`: it is another by now, or gone.
+/// Deletes a record that was read, with its index entries. `false`: it is another by now, or gone.
 pub async fn remove_record<T: Record>(table: &dyn Table, versioned: &Versioned<T>) -> PortResult<bool> {
     Ok(table.write(&Change::remove(versioned).writes).await?.is_ok())
 }
 
-/// Deletes a record that was read, with its leads, as long as it `is_meant`. Another writer may change it meanwhile. One that is gone counts
+/// Deletes a record that was read, with its index entries, as long as it `is_meant`. Another writer may change it meanwhile. One that is gone counts
 /// as deleted.
 pub(crate) async fn remove_latest_record<T: Record>(
     table: &dyn Table,
@@ -282,7 +282,7 @@ pub(crate) async fn remove_latest_record<T: Record>(
     .await
 }
 
-/// Deletes the record of this owner and place, whatever it is, if there is one. For kinds without leads.
+/// Deletes the record of this owner and place, whatever it is, if there is one. For kinds without index entries.
 pub async fn delete_record<T: Record>(
     table: &dyn Table,
     owner: Option<&TenantId>,

@@ -7,7 +7,7 @@ use recado_dynamo_simulation::{Fault, Options};
 use recado_pipeline::ports::PageRequest;
 use recado_pipeline::table::{
     Condition, Kind, Partition, Query, Record, Refusal, SaveOutcome, StoredItem, Table, Version, Versioned,
-    Write, find_led, find_record, list_records, save_record,
+    Write, find_by_index, find_record, list_records, save_record,
 };
 use recado_testkit::builders::at;
 use recado_testkit::own_kinds::{Note, Slip};
@@ -211,8 +211,8 @@ fn what_is_read_is_never_behind() {
     };
     let saved = block_on(save_record(&world.store, &mut Versioned::new(note.clone())));
     assert_eq!(saved.unwrap(), SaveOutcome::Saved);
-    let led = block_on(find_led::<Note>(&world.store, &Note::number_key("7"))).unwrap();
-    assert_eq!(led.map(|led| led.record), Some(note));
+    let found = block_on(find_by_index::<Note>(&world.store, &Note::number_key("7"))).unwrap();
+    assert_eq!(found.map(|found| found.record), Some(note));
 }
 
 #[test]
@@ -250,7 +250,7 @@ fn a_record_is_led_to_whole_or_not_at_all() {
         |world, note| {
             let store = &world.store;
             let by_name = for_now(block_on(find_record::<Note>(store, None, "a"))).flatten();
-            let by_number = for_now(block_on(find_led::<Note>(store, &Note::number_key("7")))).flatten();
+            let by_number = for_now(block_on(find_by_index::<Note>(store, &Note::number_key("7")))).flatten();
             let all = Query::new(Partition::new(Note::ALL, None), 10);
             let page = PageRequest::first(10);
             let listed = for_now(block_on(list_records::<Note>(store, all, &page, |_| true)));

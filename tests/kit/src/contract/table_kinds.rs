@@ -9,7 +9,7 @@ use crate::ports::succeed;
 use recado_domain::ids::TenantId;
 use recado_domain::published_event::EventCursor;
 use recado_ports::ports::{LogPlace, Store};
-use recado_ports::table::{Condition, Partition, Query, Record, find_led, find_record};
+use recado_ports::table::{Condition, Partition, Query, Record, find_by_index, find_record};
 use std::collections::BTreeSet;
 
 /// The ids of what was published of a tenant.
@@ -74,13 +74,13 @@ fn numbered(tenant: Option<&TenantId>, name: &str, remains: Remains) -> Note {
     }
 }
 
-/// Asserts that a note is stored like this (`None`: not at all), and that its leads say the same.
+/// Asserts that a note is stored like this (`None`: not at all), and that its index entries say the same.
 async fn assert_left<S: Store>(store: &S, note: &Note, left: Option<&Note>) {
     let found = succeed(find_record::<Note>(store, note.tenant.as_ref(), &note.name)).await;
     assert_eq!(found.as_ref(), left);
     let number = Note::number_key(note.number.as_deref().unwrap());
-    let led = succeed(find_led::<Note>(store, &number)).await;
-    assert_eq!(led.map(|led| led.record).as_ref(), left);
+    let by_index = succeed(find_by_index::<Note>(store, &number)).await;
+    assert_eq!(by_index.map(|found| found.record).as_ref(), left);
     assert_eq!(get(store, &number).await.is_some(), left.is_some());
     let copy = get(store, &Note::code_key(note.code.as_deref().unwrap())).await;
     let copy = copy.map(|item| Note::from_body(&item.body).unwrap());

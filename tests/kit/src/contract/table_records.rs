@@ -9,7 +9,7 @@ use recado_domain::ids::TenantId;
 use recado_domain::millis::add_millis;
 use recado_ports::ports::{PageRequest, PortError, Store};
 use recado_ports::table::{
-    Key, Partition, Query, Record, SaveOutcome, Versioned, find_led, find_many, find_record,
+    Key, Partition, Query, Record, SaveOutcome, Versioned, find_by_index, find_many, find_record,
     find_with_version, list_records, put_record, remove_record,
 };
 
@@ -36,7 +36,7 @@ async fn read<S: Store>(store: &S, tenant: &TenantId, name: &str) -> Versioned<N
 
 /// The note with this number.
 async fn find_number<S: Store>(store: &S, number: &str) -> Option<Note> {
-    let found = succeed(find_led::<Note>(store, &Note::number_key(number))).await;
+    let found = succeed(find_by_index::<Note>(store, &Note::number_key(number))).await;
     found.map(|found| found.record)
 }
 
@@ -120,7 +120,7 @@ pub async fn a_record_is_saved_only_over_the_one_that_was_read<S: Store>(store: 
     assert_found(store, &first.record, true).await;
 }
 
-pub async fn a_lead_that_another_record_has_is_named_and_nothing_is_written<S: Store>(store: &S) {
+pub async fn an_index_entry_that_another_record_has_is_named_and_nothing_is_written<S: Store>(store: &S) {
     let (one, other) = (tenant(), tenant());
     let mut first = save_note(store, numbered(&one, "a")).await;
     let (number, code) = (first.record.number.clone(), first.record.code.clone());
@@ -237,8 +237,8 @@ pub async fn pages_of_a_list_are_full_and_hold_what_is_wanted<S: Store>(store: &
     }
     let wanted = ["00", "03", "06", "09"];
     for limit in [1, 2, 3, 4, 5, 20] {
-        let led = list_wanted(store, &tenant, limit, |note| note.text == "wanted").await;
-        assert_eq!(led, wanted, "by {limit}");
+        let listed = list_wanted(store, &tenant, limit, |note| note.text == "wanted").await;
+        assert_eq!(listed, wanted, "by {limit}");
         let query = Query::new(Partition::new(Note::KIND, Some(&tenant)), limit);
         let page = PageRequest::first(limit);
         let is_wanted = |note: &Note| note.text == "wanted";
@@ -263,16 +263,16 @@ pub async fn a_record_that_cannot_be_read_is_an_error_alone_and_passed_over_in_a
         notes.push(save_note(store, numbered(&tenant, name)).await.record);
     }
     put_unreadable(store, notes[1].key()).await;
-    let lead = Key::new(Note::ALL, None, format!("{}c", Note::list_prefix(Some(&tenant))));
-    put_unreadable(store, lead.clone()).await;
+    let entry = Key::new(Note::ALL, None, format!("{}c", Note::list_prefix(Some(&tenant))));
+    put_unreadable(store, entry.clone()).await;
     let number = Note::number_key(notes[1].number.as_deref().unwrap());
     let errors = [
         find_record::<Note>(store, Some(&tenant), "b").await.unwrap_err(),
         find_with_version::<Note>(store, Some(&tenant), "b")
             .await
             .unwrap_err(),
-        find_led::<Note>(store, &number).await.unwrap_err(),
-        find_led::<Note>(store, &lead).await.unwrap_err(),
+        find_by_index::<Note>(store, &number).await.unwrap_err(),
+        find_by_index::<Note>(store, &entry).await.unwrap_err(),
     ];
     for error in errors {
         assert!(matches!(error, PortError::Invalid { .. }), "{error:?}");

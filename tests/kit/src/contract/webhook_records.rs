@@ -87,10 +87,10 @@ async fn list_due<S: Store>(store: &S, of: &EndpointState, minutes: i64, limit: 
     found.map(|found| found.record.cursor.0).collect()
 }
 
-/// How many items lead to events that are tried on by themselves.
-async fn count_leads<S: Store>(store: &S, of: &EndpointState) -> u64 {
-    let led = Partition::new(FailedEvent::LEADS[0], Some(&of.tenant));
-    succeed(store.count(&Query::new(led, 1))).await
+/// How many index entries lead to events that are tried on by themselves.
+async fn count_index_entries<S: Store>(store: &S, of: &EndpointState) -> u64 {
+    let index = Partition::new(FailedEvent::INDEXES[0], Some(&of.tenant));
+    succeed(store.count(&Query::new(index, 1))).await
 }
 
 pub async fn a_state_is_written_if_it_follows_the_stored_one<S: Store>(store: &S) {
@@ -247,7 +247,7 @@ pub async fn an_event_that_another_changed_is_not_replaced_but_redriven_and_remo
     assert_eq!(list_due(store, &state, 2, 10).await, [8]);
     succeed(remove_failed_event(store, &read)).await;
     assert_eq!(list(store, &state).await, []);
-    assert_eq!(count_leads(store, &state).await, 0);
+    assert_eq!(count_index_entries(store, &state).await, 0);
 }
 
 pub async fn events_that_are_due_come_in_the_order_of_their_times<S: Store>(store: &S) {
@@ -279,10 +279,10 @@ pub async fn what_leads_to_an_event_too_early_makes_it_due_no_sooner<S: Store>(s
     let state = state();
     let event = failed(&state, 8, Some(9));
     save(store, &state, std::slice::from_ref(&event)).await;
-    let lead = succeed(store.get(&event.list_record_leads()[0].key)).await;
+    let entry = succeed(store.get(&event.list_index_entries()[0].key)).await;
     let early = NewItem {
-        key: failed(&state, 8, Some(5)).list_record_leads()[0].key.clone(),
-        body: lead.unwrap().body,
+        key: failed(&state, 8, Some(5)).list_index_entries()[0].key.clone(),
+        body: entry.unwrap().body,
         expires: None,
         due: None,
     };
@@ -299,11 +299,11 @@ pub async fn an_event_that_is_stored_again_is_due_once_and_at_its_new_time<S: St
     assert_written(save_endpoint_state(store, &mut saved, &again)).await;
     assert_eq!(list_due(store, &state, 5, 10).await, [0; 0]);
     assert_eq!(list_due(store, &state, 9, 10).await, [8]);
-    assert_eq!(count_leads(store, &state).await, 1);
+    assert_eq!(count_index_entries(store, &state).await, 1);
     let given_up = [failed(&state, 8, None)];
     assert_written(save_endpoint_state(store, &mut saved, &given_up)).await;
     assert_eq!(list_due(store, &state, 9, 10).await, [0; 0]);
-    assert_eq!(count_leads(store, &state).await, 0);
+    assert_eq!(count_index_entries(store, &state).await, 0);
     assert_eq!(list(store, &state).await, given_up);
 }
 
@@ -339,7 +339,7 @@ pub async fn all_records_of_an_endpoint_are_deleted<S: Store>(store: &S) {
         (find_state(store, &state).await, list(store, &state).await),
         (None, Vec::new())
     );
-    assert_eq!(count_leads(store, &state).await, 0);
+    assert_eq!(count_index_entries(store, &state).await, 0);
     assert_eq!(find_state(store, &other).await.as_ref(), Some(&other));
     assert_eq!(list(store, &other).await.len(), 2);
 }

@@ -206,9 +206,9 @@ fn parse_item(row: &Row<'_>, kinds: &[Kind]) -> ParsedRow {
     let partition: String = row.get("partition")?;
     let name = partition.split('#').next().unwrap_or_default();
     let Some(kind) = kinds.iter().find(|kind| kind.name == name) else {
-        let is_lead = kinds.iter().any(|kind| kind.leads.contains(&name));
+        let is_index = kinds.iter().any(|kind| kind.indexes.contains(&name));
         let unknown = DbError::Argument("a record of an unknown kind");
-        return if is_lead { Ok(None) } else { Err(unknown) };
+        return if is_index { Ok(None) } else { Err(unknown) };
     };
     if !kind.is_moved {
         return Ok(None);

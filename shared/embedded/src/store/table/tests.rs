@@ -8,7 +8,7 @@ use recado_domain::millis;
 use recado_domain::moving::HeldKey;
 use recado_domain::published_event::{EventCursor, PublishedEvent};
 use recado_ports::ports::{LogPlace, PageRequest, PublishedEvents, RecordRemoval};
-use recado_ports::table::{Lead, Record, list_records, put_record};
+use recado_ports::table::{IndexEntry, Record, list_records, put_record};
 use recado_testkit::builders::at;
 use recado_testkit::ports::succeed;
 use serde::{Deserialize, Serialize};
@@ -23,7 +23,7 @@ struct Note {
 
 impl Record for Note {
     const KIND: &'static str = "notes";
-    const LEADS: &'static [&'static str] = &["notes.also"];
+    const INDEXES: &'static [&'static str] = &["notes.also"];
     const IS_PUBLISHED: bool = true;
 
     fn owner(&self) -> Option<&TenantId> {
@@ -38,8 +38,8 @@ impl Record for Note {
         self.until
     }
 
-    fn list_record_leads(&self) -> Vec<Lead> {
-        vec![Lead::new(Key::new(
+    fn list_index_entries(&self) -> Vec<IndexEntry> {
+        vec![IndexEntry::new(Key::new(
             "notes.also",
             self.owner(),
             self.build_sort_key(),

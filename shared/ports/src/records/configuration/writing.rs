@@ -234,11 +234,11 @@ impl EntryWrite<'_> {
         for tenant in self.removal.list_tenants() {
             for own in list_keys_of_tenant(table, tenant, "").await? {
                 let place = format!("{}{}", prefix_of_kind(own.partition.name), own.sort);
-                let lead = Key::new(OF_TENANT, Some(tenant), place);
+                let entry = Key::new(OF_TENANT, Some(tenant), place);
                 if own.partition.name == <Instance as Record>::KIND && !writes.contains_key(&own) {
                     instances.insert(own.clone());
                 }
-                left.extend([own, lead].map(Write::delete_any));
+                left.extend([own, entry].map(Write::delete_any));
             }
         }
         if !instances.is_empty() {

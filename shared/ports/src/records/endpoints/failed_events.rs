@@ -5,7 +5,7 @@ use super::super::audit::format_sort_time;
 use crate::ports::{Page, PageRequest, PortError, PortResult, WriteOutcome};
 use crate::retry_write::{WriteAttempt, retry_lost_write};
 use crate::table::{
-    Change, Key, Lead, Partition, Query, Record, Table, Versioned, WRITES_MAX, Write, find_versions,
+    Change, IndexEntry, Key, Partition, Query, Record, Table, Versioned, WRITES_MAX, Write, find_versions,
     find_with_version, list_versions, put_writes, remove_latest_record, write_record,
 };
 use jiff::Timestamp;
@@ -22,7 +22,7 @@ const DELETED_AT_ONCE: usize = WRITES_MAX / 2;
 
 impl Record for FailedEvent {
     const KIND: &'static str = "failed-posts";
-    const LEADS: &'static [&'static str] = &[DUE];
+    const INDEXES: &'static [&'static str] = &[DUE];
     const HAS_TIMES: bool = true;
 
     fn owner(&self) -> Option<&TenantId> {
@@ -37,16 +37,16 @@ impl Record for FailedEvent {
         Some(self.expires_at())
     }
 
-    fn list_record_leads(&self) -> Vec<Lead> {
-        let lead = |next: Timestamp| {
+    fn list_index_entries(&self) -> Vec<IndexEntry> {
+        let entry = |next: Timestamp| {
             let place = format!(
                 "{}#{}",
                 format_due_place(&self.endpoint, next),
                 sort_of_number(self.cursor)
             );
-            Lead::new(Key::new(DUE, self.owner(), place)).shared()
+            IndexEntry::new(Key::new(DUE, self.owner(), place)).shared()
         };
-        self.next_at.map(lead).into_iter().collect()
+        self.next_at.map(entry).into_iter().collect()
     }
 
     fn set_times_back(&mut self, back: ClockRollback) -> bool {

@@ -46,7 +46,7 @@ impl<P> FaultyPort<P> {
         }
         let is_of_another = |write: &&Write| {
             let name = write.key().partition.name;
-            name != ScheduledMessage::KIND && !ScheduledMessage::LEADS.contains(&name)
+            name != ScheduledMessage::KIND && !ScheduledMessage::INDEXES.contains(&name)
         };
         let others = writes.iter().filter(is_of_another).cloned();
         let change = Change::save(&Versioned::new(scheduled)).expect("it can be written");
