@@ -23,24 +23,24 @@ class Known:
                 self.sent.append(mark)
 
 
-def repeat_and_go_on(desk, known, dice):
+def repeat_and_go_on(tenant, known, rng):
     """Providers and clients repeat what was not acknowledged, and some of what was; then each contact writes once more. Returns the
     messages of each contact in their order, by their words."""
     wanted = {}
     for contact in range(CONTACTS):
         for mark in known.written[contact]:
-            if (contact, mark["place"]) not in known.acknowledged or dice.random() < 0.1:
-                post_until_taken(desk, mark["body"])
+            if (contact, mark["place"]) not in known.acknowledged or rng.random() < 0.1:
+                post_until_taken(tenant, mark["body"])
         places = [mark["place"] for mark in known.written[contact]] + [9000]
-        post_until_taken(desk, body_of(contact, 9000))
+        post_until_taken(tenant, body_of(contact, 9000))
         wanted[contact] = [f"m-{contact}-{place}" for place in places]
     for text, contact in known.asked.items():
-        if text not in known.taken or dice.random() < 0.1:
-            send_until_taken(desk, contact, text)
+        if text not in known.taken or rng.random() < 0.1:
+            send_until_taken(tenant, contact, text)
     return wanted
 
 
-def check_stored(desk, wanted, messages):
+def check_stored(tenant, wanted, messages):
     """Everything that was acknowledged is stored once, in its order, and each file is what the contact sent."""
     users = [one for one in messages if one["role"] == "user"]
     stored = [words_of(one["content"]) for one in users]
@@ -50,18 +50,18 @@ def check_stored(desk, wanted, messages):
     assert stored == wanted, f"not in the order of the contact: {stored}, wanted {wanted}"
     for one in users:
         if one["media_url"]:
-            answer = desk.recado.ask("GET", f"/v1/messages/{one['id']}/media")
+            answer = tenant.recado.ask("GET", f"/v1/messages/{one['id']}/media")
             same = answer.status == 200 and answer.body == file_of(one["provider_message_id"])
             assert same, f"the file of {words_of(one['content'])}: {answer.status}, {len(answer.body)} bytes"
 
 
-def check_sent(desk, contact, wanted, messages):
+def check_sent(tenant, contact, wanted, messages):
     """The phone got each text once, or its record says that it may have been repeated; replies are in order, and the last is known."""
-    got = [words_of(one.text) for one in desk.line.stored if one.number == number_of(contact)]
+    got = [words_of(one.text) for one in tenant.line.stored if one.number == number_of(contact)]
     ours = {words_of(one["content"]): one for one in messages if one["role"] != "user"}
     for words, times in collections.Counter(got).items():
         assert words in ours, f"the phone got {words}, which no record knows"
-        detail = desk.recado.get(f"/v1/messages/{ours[words]['id']}")
+        detail = tenant.recado.get(f"/v1/messages/{ours[words]['id']}")
         assert times == 1 or detail["maybe_sent"], f"{words} arrived {times} times without a mark: {detail}"
     replies = [int(words.split("-")[2]) for words in dict.fromkeys(got) if words[0] == "m"]
     assert replies == sorted(replies), f"replies out of order: {got}"
@@ -70,19 +70,19 @@ def check_sent(desk, contact, wanted, messages):
     assert not unsent, f"counts as sent and never arrived: {unsent}"
 
 
-def check_taken(known, desk):
+def check_taken(known, tenant):
     """Each message that a client's program was told to be taken went out once, or has its mark (above)."""
-    got = {words_of(one.text) for one in desk.line.stored}
+    got = {words_of(one.text) for one in tenant.line.stored}
     missing = [text for text in known.asked if text not in got]
     assert not missing, f"a client's messages never arrived: {missing}"
 
 
-def check_everything(recado, desk, known, dice):
-    wanted = repeat_and_go_on(desk, known, dice)
+def check_everything(recado, tenant, known, rng):
+    wanted = repeat_and_go_on(tenant, known, rng)
     for contact in range(CONTACTS):
-        messages = wait_for_rest(desk, contact, wanted[contact][-1])
-        check_stored(desk, wanted[contact], messages)
-        check_sent(desk, contact, wanted[contact], messages)
-    check_taken(known, desk)
+        messages = wait_for_rest(tenant, contact, wanted[contact][-1])
+        check_stored(tenant, wanted[contact], messages)
+        check_sent(tenant, contact, wanted[contact], messages)
+    check_taken(known, tenant)
     wait_healthy(recado)
     assert "panicked" not in recado.log(), "a panic: " + recado.log()[-2000:]

@@ -80,14 +80,14 @@ class Disk:
         covered = [one for one in file.pending if one[0] < begun]
         file.pending = [one for one in file.pending if one[0] >= begun]
         if record.failed:
-            dice = random.Random(begun)
-            covered = [one for one in covered if dice.random() < 0.5]
+            rng = random.Random(begun)
+            covered = [one for one in covered if rng.random() < 0.5]
         for _, offset, data in covered:
             apply(file.safe, offset, data)
 
-    def write_image(self, folder, dice):
-        """Writes to `folder` what a power cut at this moment may leave, by the dice; returns what was chosen, in words."""
-        names, told = choose_names(self, dice)
+    def write_image(self, folder, rng):
+        """Writes to `folder` what a power cut at this moment may leave, as `rng` decides; returns what was chosen, in words."""
+        names, told = choose_names(self, rng)
         for name, file in sorted(names.items()):
             path = folder / name
             if not path.parent.is_dir():
@@ -96,8 +96,8 @@ class Disk:
                 path.mkdir(mode=0o700)
                 continue
             content = bytearray(file.safe)
-            fate = "all" if not file.pending else dice.choice(FATES)
-            for offset, data in choose_writes(file, fate, dice):
+            fate = "all" if not file.pending else rng.choice(FATES)
+            for offset, data in choose_writes(file, fate, rng):
                 apply(content, offset, data)
             if file.pending:
                 told.append(f"{name}: {fate} of {len(file.pending)}")
@@ -117,43 +117,43 @@ def visible(names, changes):
     return names
 
 
-def choose_names(disk, dice):
-    fate = dice.choice(FATES) if disk.pending else "all"
-    kept = [one for one in disk.pending if fate == "all" or (fate == "each" and dice.random() < 0.5)]
+def choose_names(disk, rng):
+    fate = rng.choice(FATES) if disk.pending else "all"
+    kept = [one for one in disk.pending if fate == "all" or (fate == "each" and rng.random() < 0.5)]
     if fate == "first":
-        kept = disk.pending[:dice.randrange(len(disk.pending) + 1)]
+        kept = disk.pending[:rng.randrange(len(disk.pending) + 1)]
     told = [f"names: {fate} of {len(disk.pending)}"] if disk.pending else []
     return visible(disk.names, [changes for _, _, changes in kept]), told
 
 
-def choose_writes(file, fate, dice):
+def choose_writes(file, fate, rng):
     """The writes that are on the disk by the fate of a file: whole ones, and parts of torn ones."""
     pending = file.pending
     if fate == "none":
         return
     if fate == "first":
-        count = dice.randrange(len(pending) + 1)
+        count = rng.randrange(len(pending) + 1)
         yield from ((offset, data) for _, offset, data in pending[:count])
-        yield from (part for _, offset, data in pending[count:count + 1] for part in tear(offset, data, dice))
+        yield from (part for _, offset, data in pending[count:count + 1] for part in tear(offset, data, rng))
         return
     for _, offset, data in pending:
-        if fate == "all" or dice.random() < 0.4:
+        if fate == "all" or rng.random() < 0.4:
             yield offset, data
-        elif dice.random() < 0.5:
-            yield from tear(offset, data, dice)
+        elif rng.random() < 0.5:
+            yield from tear(offset, data, rng)
 
 
-def tear(offset, data, dice):
+def tear(offset, data, rng):
     """Parts of one write: its beginning, or some of its sectors."""
     if data is None:
         return
-    if dice.random() < 0.4:
-        yield offset, data[:dice.randrange(len(data) + 1)]
+    if rng.random() < 0.4:
+        yield offset, data[:rng.randrange(len(data) + 1)]
         return
-    sector, at = dice.choice(SECTORS), offset
+    sector, at = rng.choice(SECTORS), offset
     while at < offset + len(data):
         end = min(at - at % sector + sector, offset + len(data))
-        if dice.random() < 0.5:
+        if rng.random() < 0.5:
             yield at, data[at - offset:end - offset]
         at = end
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import image
 import journal
 from checks import Known
-from story import Desk, Machine, NotedPartners, Story
+from story import HomeTenant, Machine, NotedPartners, Story
 
 HERE = Path(__file__).resolve().parent
 # Troubles of the disk in the recorded run, each for a moment (recorder.c).
@@ -94,10 +94,10 @@ def record(binary, library, folder, before=None):
     recorded = Recorded(binary, library, partners, folder, before)
     machine = recorded.machine
     try:
-        desk = Desk(machine)
+        tenant = HomeTenant(machine)
         partners.evolution.lose_some_answers()
-        story = Story(desk, recorded.marks)
-        assert desk.secret
+        story = Story(tenant, recorded.marks)
+        assert tenant.secret
         story.take_up(known)
         story.go_on(2)
         story.wait_for_rest()

@@ -26,7 +26,7 @@ import journal  # noqa: E402
 import recording  # noqa: E402
 import troubles  # noqa: E402
 from checks import Known, check_everything  # noqa: E402
-from story import Desk, Machine, NotedPartners  # noqa: E402
+from story import HomeTenant, Machine, NotedPartners  # noqa: E402
 
 # A recording is played for so many points: others bring other orders of the threads.
 POINTS_OF_A_RECORDING = 400
@@ -53,10 +53,10 @@ def read_arguments():
 
 def choose_points(records, count, seed):
     """Chooses moments: two of three beside a record where a state changes, the others anywhere."""
-    dice = random.Random(seed)
+    rng = random.Random(seed)
     first = journal.first_moment(records) + 1
     turning = [place for place, one in enumerate(records) if one.kind in TURNING and place >= first]
-    points = {dice.choice(turning) + dice.randrange(2) if dice.random() < 0.67 else dice.randrange(first, len(records))
+    points = {rng.choice(turning) + rng.randrange(2) if rng.random() < 0.67 else rng.randrange(first, len(records))
               for _ in range(count)}
     return sorted(points)
 
@@ -101,7 +101,7 @@ class Player:
             known, partners = Known(journal.marks_of(self.records[:point])), self.find_partners()
             partners.evolution.restore(known.sent)
             machine = Machine(self.arguments.binary, partners, lambda data: shutil.move(folder, data) and None)
-            check_everything(machine, Desk(machine), known, random.Random(f"{self.arguments.seed}-{point}-repeats"))
+            check_everything(machine, HomeTenant(machine), known, random.Random(f"{self.arguments.seed}-{point}-repeats"))
         except AssertionError as error:
             why = str(error)[:3000]
         except Exception:
@@ -146,7 +146,7 @@ def play_case(case, arguments, library, folder):
     folder.mkdir()
     try:
         recorded = recording.Recorded(arguments.binary, library, partners, folder)
-        troubles.play(case, recorded, Desk(recorded.machine), arguments.seed)
+        troubles.play(case, recorded, HomeTenant(recorded.machine), arguments.seed)
     except Exception:
         why = traceback.format_exc() + (recorded.machine.log()[-1500:] if recorded else "")
     finally:

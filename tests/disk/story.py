@@ -114,7 +114,7 @@ class Machine(Program):
         return super().start()
 
 
-class Desk(Tenant):
+class HomeTenant(Tenant):
     """The tenant of the document above."""
 
     def __init__(self, recado):
@@ -139,12 +139,12 @@ def body_of(contact, place):
     return evolution("front-desk", number_of(contact), message, id=id)
 
 
-def post_until_taken(desk, body, seconds=60):
+def post_until_taken(tenant, body, seconds=60):
     """Posts as a provider does: again until it is acknowledged."""
     end = time.monotonic() + seconds
     while True:
         try:
-            answer = desk.post(body)
+            answer = tenant.post(body)
             if answer.status == 200:
                 return answer
             told = f"{answer.status} {answer.text()[:200]}"
@@ -157,8 +157,8 @@ def post_until_taken(desk, body, seconds=60):
 class Story:
     """Contacts that write, and a client that sends. All that they do is in the marks."""
 
-    def __init__(self, desk, marks):
-        self.desk, self.marks = desk, marks
+    def __init__(self, tenant, marks):
+        self.tenant, self.marks = tenant, marks
         self.places = [0] * CONTACTS
         self.client_place = 0
 
@@ -168,12 +168,12 @@ class Story:
             for mark in marks:
                 self.places[contact] = max(self.places[contact], mark["place"])
                 if (contact, mark["place"]) not in known.acknowledged:
-                    post_until_taken(self.desk, mark["body"])
+                    post_until_taken(self.tenant, mark["body"])
                     self.marks.note("acknowledged", contact=contact, place=mark["place"])
         self.client_place = len(known.asked)
         for text, contact in known.asked.items():
             if text not in known.taken:
-                send_until_taken(self.desk, contact, text)
+                send_until_taken(self.tenant, contact, text)
                 self.marks.note("taken", contact=contact, text=text)
 
     def note_writing(self, contact):
@@ -184,7 +184,7 @@ class Story:
         return body
 
     def write(self, contact):
-        post_until_taken(self.desk, self.note_writing(contact))
+        post_until_taken(self.tenant, self.note_writing(contact))
         self.marks.note("acknowledged", contact=contact, place=self.places[contact])
 
     def send(self):
@@ -192,7 +192,7 @@ class Story:
         self.client_place += 1
         contact, text = self.client_place % CONTACTS, f"c-{self.client_place % CONTACTS}-{self.client_place}"
         self.marks.note("send", contact=contact, text=text)
-        send_until_taken(self.desk, contact, text)
+        send_until_taken(self.tenant, contact, text)
         self.marks.note("taken", contact=contact, text=text)
 
     def go_on(self, times, pause=0.05):
@@ -216,14 +216,14 @@ class Story:
         """Waits until each contact has its answers, and nothing is on its way. What a worker had in hand when the disk failed comes
         back after the time of its lease."""
         for contact, place in enumerate(self.places):
-            wait_for_rest(self.desk, contact, f"m-{contact}-{place}", 150)
+            wait_for_rest(self.tenant, contact, f"m-{contact}-{place}", 150)
 
 
-def messages_of(desk, contact):
+def messages_of(tenant, contact):
     """All messages of a contact's conversations, in their order."""
     found = []
-    for conversation in reversed(desk.conversations(number_of(contact))):
-        items = desk.recado.get(f"/v1/conversations/{conversation['id']}/messages?limit=200")["items"]
+    for conversation in reversed(tenant.conversations(number_of(contact))):
+        items = tenant.recado.get(f"/v1/conversations/{conversation['id']}/messages?limit=200")["items"]
         found += reversed(items)
     return found
 
@@ -234,12 +234,12 @@ def is_at_rest(message):
     return message["status"] != "pending"
 
 
-def wait_for_rest(desk, contact, last, seconds=30):
+def wait_for_rest(tenant, contact, last, seconds=30):
     """Waits until the contact's message `last` is stored, all are answered and nothing is on its way; returns the messages."""
     seen = []
 
     def look():
-        seen[:] = messages_of(desk, contact)
+        seen[:] = messages_of(tenant, contact)
         return any(words_of(one["content"]) == last for one in seen) and all(is_at_rest(one) for one in seen) and seen
 
     try:
@@ -253,11 +253,11 @@ def line(message):
     return f"{message['role']} {words_of(message['content'])} {state}"
 
 
-def send_until_taken(desk, contact, text, seconds=60):
+def send_until_taken(tenant, contact, text, seconds=60):
     end = time.monotonic() + seconds
     while True:
         try:
-            answer = desk.send(number_of(contact), text, message_id=text)
+            answer = tenant.send(number_of(contact), text, message_id=text)
             if answer.status in (200, 202):
                 return answer.json()["id"]
             told = f"{answer.status} {answer.text()[:200]}"

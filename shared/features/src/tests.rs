@@ -1,4 +1,4 @@
-//! Through the front door: real routers over the real embedded store, one request at a time.
+//! Requests over HTTP: real routers over the real embedded store, one request at a time.
 
 mod annotations;
 mod api;

@@ -24,9 +24,9 @@ const TOPICS: usize = 300;
 const QUESTIONS: usize = 200;
 
 /// Numbers that are the same in each run (xorshift).
-struct Dice(u64);
+struct SampleRng(u64);
 
-impl Dice {
+impl SampleRng {
     fn roll(&mut self, most: usize) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
@@ -93,14 +93,14 @@ fn read_memory(line: &str) -> u64 {
 }
 
 /// Makes a snapshot of invented documents without vectors.
-fn build_snapshot(blocks: usize, dice: &mut Dice) -> Result<KnowledgeSnapshot, Box<dyn Error>> {
+fn build_snapshot(blocks: usize, rng: &mut SampleRng) -> Result<KnowledgeSnapshot, Box<dyn Error>> {
     let began = Instant::now();
     let agent = AgentId::parse("bench")?;
     let mut parts = Vec::new();
     for number in 0..blocks.div_ceil(BLOCKS_OF_DOCUMENT) {
         let title = format!("document-{number}.md");
         let texts: Vec<String> = (0..BLOCKS_OF_DOCUMENT)
-            .map(|block| format!("# Part {block}\n{}\n", dice.text(90)))
+            .map(|block| format!("# Part {block}\n{}\n", rng.text(90)))
             .collect();
         let text = texts.concat();
         let document = analyze_document(&title, &text, SplitSettings::default());
@@ -151,12 +151,12 @@ fn measure_load(what: &str, snapshot: &KnowledgeSnapshot) -> Result<KnowledgeInd
 fn measure_searches(
     index: &KnowledgeIndex,
     topics: Option<&[Vec<f32>]>,
-    dice: &mut Dice,
+    rng: &mut SampleRng,
 ) -> Result<(), Box<dyn Error>> {
     let mut searches = Vec::new();
     for _ in 0..QUESTIONS {
-        let question = dice.text(8);
-        let vector = topics.map(|topics| dice.vector(topics));
+        let question = rng.text(8);
+        let vector = topics.map(|topics| rng.vector(topics));
         let began = Instant::now();
         let found = index.search(&question, vector.as_deref(), 5);
         searches.push(began.elapsed());
@@ -173,12 +173,12 @@ fn measure_recall(
     index: &KnowledgeIndex,
     vectors: &[Vec<f32>],
     topics: &[Vec<f32>],
-    dice: &mut Dice,
+    rng: &mut SampleRng,
 ) -> Result<(), Box<dyn Error>> {
     let rows = &index.find_block_vectors().ok_or("no vectors")?.rows;
     let (mut times, mut same) = (Vec::new(), 0);
     for _ in 0..QUESTIONS {
-        let question = dice.vector(topics);
+        let question = rng.vector(topics);
         let began = Instant::now();
         let found = search_vector_rows(rows, &question, 5)?;
         times.push(began.elapsed());
@@ -225,18 +225,18 @@ fn measure_change(snapshot: KnowledgeSnapshot) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-fn measure_size(blocks: usize, dice: &mut Dice) -> Result<(), Box<dyn Error>> {
-    let mut snapshot = build_snapshot(blocks, dice)?;
+fn measure_size(blocks: usize, rng: &mut SampleRng) -> Result<(), Box<dyn Error>> {
+    let mut snapshot = build_snapshot(blocks, rng)?;
     let index = measure_load("words alone", &snapshot)?;
-    measure_searches(&index, None, dice)?;
+    measure_searches(&index, None, rng)?;
     drop(index);
     let topics: Vec<Vec<f32>> = (0..TOPICS)
-        .map(|_| (0..DIMENSIONS).map(|_| dice.number()).collect())
+        .map(|_| (0..DIMENSIONS).map(|_| rng.number()).collect())
         .collect();
     let mut made = MadeVectors::begin_for_model("bench");
     let mut vectors = Vec::new();
     for (hash, _) in snapshot.list_unembedded(None) {
-        let vector = dice.vector(&topics);
+        let vector = rng.vector(&topics);
         made.add_made_vector(hash, &vector)?;
         vectors.push(vector);
     }
@@ -245,14 +245,14 @@ fn measure_size(blocks: usize, dice: &mut Dice) -> Result<(), Box<dyn Error>> {
         .map_err(|gap| format!("the vectors do not fit: {}", gap.as_str()))?;
     drop(made);
     let index = measure_load("words and vectors", &snapshot)?;
-    measure_searches(&index, Some(&topics), dice)?;
-    measure_recall(&index, &vectors, &topics, dice)?;
+    measure_searches(&index, Some(&topics), rng)?;
+    measure_recall(&index, &vectors, &topics, rng)?;
     drop((index, vectors));
     measure_change(snapshot)
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let mut dice = Dice(0x9e37_79b9_7f4a_7c15);
+    let mut rng = SampleRng(0x9e37_79b9_7f4a_7c15);
     let wanted: Vec<usize> = std::env::args()
         .skip(1)
         .map(|text| text.parse())
@@ -263,7 +263,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         wanted
     };
     for blocks in sizes {
-        measure_size(blocks, &mut dice)?;
+        measure_size(blocks, &mut rng)?;
         println!();
     }
     println!(

@@ -35,7 +35,7 @@ def assert_at_work(recado):
         assert recado.ask("GET", path).json().get("instances") is not None, path
 
 
-@attack("JSON of 64 levels is answered at each provider's door; deeper JSON is a 400, and neither it nor its repeats hold anything up")
+@attack("JSON of 64 levels is answered at each provider's route; deeper JSON is a 400, and neither it nor its repeats hold anything up")
 def deep_webhooks(recado):
     for provider in PROVIDERS:
         tenant, number = recado.tenant(provider), new_number()

@@ -1,4 +1,4 @@
-//! Histories of the simulator on this store: its clock, its dice, and a function that may die before each request.
+//! Histories of the simulator on this store: its clock, its random numbers, and a function that may die before each request.
 
 // It has no tests of its own: a test program of it, which `cargo test --lib` makes, has nothing to compile.
 #![cfg(not(test))]

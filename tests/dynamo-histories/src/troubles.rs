@@ -37,7 +37,7 @@ impl Default for Troubles {
 }
 
 impl Troubles {
-    /// What `simulation`'s dice make of it.
+    /// What `simulation`'s random numbers make of it.
     pub fn random(simulation: &Simulation) -> Self {
         let chances = [0.0, 0.0, 0.005, 0.03];
         Self {

@@ -89,7 +89,7 @@ impl Secrets for NoSecrets {
 }
 
 /// What takes webhooks in, and works on nothing.
-fn door(store: &Embedded) -> Arc<Deps> {
+fn intake(store: &Embedded) -> Arc<Deps> {
     let world = Components::new(
         store.clone(),
         store.clone(),
@@ -108,7 +108,7 @@ fn door(store: &Embedded) -> Arc<Deps> {
 }
 
 /// Takes in a text of a contact, as the webhook does.
-async fn take(door: &Deps, instance: &str, contact: usize) {
+async fn take(intake: &Deps, instance: &str, contact: usize) {
     let jid = format!("55119{contact:08}@s.whatsapp.net");
     let body = evolution_text(instance, &jid, &format!("{instance}{contact}"), "Oi", seconds()).to_string();
     let mut headers = HeaderMap::new();
@@ -130,7 +130,10 @@ async fn take(door: &Deps, instance: &str, contact: usize) {
         .unwrap()
         .items;
     let correlation = CorrelationId::parse("isolation").unwrap();
-    assert_eq!(ingest::ingest(door, items, &correlation).await.unwrap().events, 1);
+    assert_eq!(
+        ingest::ingest(intake, items, &correlation).await.unwrap().events,
+        1
+    );
 }
 
 /// How many messages of others were stored before the last of the quiet tenant's, of those in this role.
@@ -153,12 +156,12 @@ async fn a_tenant_behind_anothers_flood_takes_turns_with_it() {
     let provider = StandIn::evolution();
     let mut machine = prepared(&provider, &provider);
     let store = Embedded::open_folder(&machine.data(), Clock::from_system()).unwrap();
-    let door = door(&store);
-    futures::future::join_all((0..FLOOD).map(|contact| take(&door, OTHER, contact))).await;
+    let intake = intake(&store);
+    futures::future::join_all((0..FLOOD).map(|contact| take(&intake, OTHER, contact))).await;
     for contact in 0..ASKED {
-        take(&door, QUIET, contact).await;
+        take(&intake, QUIET, contact).await;
     }
-    drop(door);
+    drop(intake);
     store.shut_down().await;
     drop(store);
     machine.start("serve");

@@ -9,10 +9,10 @@ const MARIA: &str = "5511900000001@s.whatsapp.net";
 const JOAO: &str = "5511900000002@s.whatsapp.net";
 
 /// A provider's address. Nobody listens there until it opens, so that connections are refused; nobody else gets its port.
-struct Door(TcpSocket);
+struct ReservedPort(TcpSocket);
 
-impl Door {
-    fn shut() -> Self {
+impl ReservedPort {
+    fn reserve() -> Self {
         let socket = TcpSocket::new_v4().unwrap();
         socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
         Self(socket)
@@ -23,7 +23,7 @@ impl Door {
     }
 
     /// Leads to the server at `url` from now on.
-    fn open(self, url: &str) {
+    fn forward_to(self, url: &str) {
         let there = url.strip_prefix("http://").unwrap().to_owned();
         let listener = self.0.listen(64).unwrap();
         tokio::spawn(async move {
@@ -109,10 +109,10 @@ async fn a_disconnected_instances_messages_are_parked_and_released_in_order() {
 
 #[tokio::test]
 async fn what_comes_in_while_the_provider_is_down_is_answered_in_order_once_it_is_up() {
-    let door = Door::shut();
+    let port = ReservedPort::reserve();
     let machine = Machine::serving(&[
         ("RECADO_DEBOUNCE_SECONDS", "0"),
-        ("EVOLUTION_API_URL", &door.url()),
+        ("EVOLUTION_API_URL", &port.url()),
     ]);
     for (number, jid) in [MARIA, JOAO, MARIA, JOAO, MARIA, JOAO].into_iter().enumerate() {
         let text = format!("parte {number}");
@@ -132,7 +132,7 @@ async fn what_comes_in_while_the_provider_is_down_is_answered_in_order_once_it_i
     machine.quiet().await;
     assert_eq!(machine.stand_ins.evolution.requests(), []);
     assert_eq!(machine.get("/v1/dead-letters").await["items"], json!([]));
-    door.open(&machine.stand_ins.evolution.url());
+    port.forward_to(&machine.stand_ins.evolution.url());
     // The provider tells of its start. Without that the probe of the next minute finds it.
     let state = evolution_connection(INSTANCE, "open", "2026-01-05T12:00:02.000Z");
     machine.evolution(&state).await;

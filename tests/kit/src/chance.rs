@@ -1,4 +1,4 @@
-//! Dice that fall the same way again for the same seed.
+//! Random numbers that are the same again for the same seed.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -26,9 +26,9 @@ fn anew() -> u64 {
 
 /// A sequence of numbers (`SplitMix64`).
 #[derive(Debug, Clone)]
-pub struct Dice(u64);
+pub struct SeededRng(u64);
 
-impl Dice {
+impl SeededRng {
     /// The sequence of `seed` for one purpose: each `part` has its own.
     pub fn new(seed: u64, part: impl Hash) -> Self {
         let mut hasher = DefaultHasher::new();

@@ -5,7 +5,7 @@
 //! [`erasure_story`] fills a store and queues with what an erasure must take away. [`own_kinds`] are kinds of records that only tests
 //! declare, [`declared_kind_story`] shows all that a store does with such a kind, and [`expiry_story`] lets its records expire. [`servers`] stands in for the servers outside, over HTTP; [`webhooks`] makes the bodies that
 //! providers post. [`soak`] puts a running `recado` under load and faults, and [`audit`] says whether all that came in
-//! was answered once; [`chance`] is where their dice come from. [`emf`] reads the
+//! was answered once; [`chance`] makes their random numbers. [`emf`] reads the
 //! metrics in the log of a function. [`any_cursor`] asks every list at any cursor. [`text_library`] splits and searches documents. [`ports`] helps to call ports and to wrap them; [`stored_file`] stores
 //! the file of a message, [`stored_effect`] what a tool did, [`stored_guest`] a guest, [`stored_batch`] a batch of invitations, [`sample_records`] a record of each kind, [`service_requests`] are requests of an earlier service, [`kept_queues`] are queues and files in memory, and
 //! [`kept_answers`] compares what an earlier program answered.

@@ -1,7 +1,7 @@
 //! A running `recado` under load and faults, and what the audit says afterwards.
 //!
 //! [`load`] writes to it as contacts do and repeats each webhook until it is acknowledged, as providers do; [`process`]
-//! kills it and starts it again; [`weather`] makes the provider fail; [`console`] reads its records for the
+//! kills it and starts it again; [`provider_faults`] makes the provider fail; [`console`] reads its records for the
 //! [`audit`](crate::audit), and [`counted`] its metrics. [`crashes`] is all of that together, [`isolation`] whether one customer's trouble is another's.
 
 pub mod console;
@@ -10,7 +10,7 @@ pub mod crashes;
 pub mod isolation;
 pub mod load;
 pub mod process;
-pub mod weather;
+pub mod provider_faults;
 
 use std::future::Future;
 use std::time::{Duration, Instant};

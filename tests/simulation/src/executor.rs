@@ -33,7 +33,7 @@ impl Life {
     }
 }
 
-/// The clock, the dice and the tasks of one history. Clones are the same simulation.
+/// The clock, the random numbers and the tasks of one history. Clones are the same simulation.
 #[derive(Clone)]
 pub struct Simulation(Arc<Mutex<Core>>);
 

@@ -30,7 +30,7 @@ use mailboxes::Mailboxes;
 pub use mailboxes::{ArrivedMail, MailFate};
 use memory::Kept;
 pub use model::{Model, ModelUse, TOKENS_PER_REPLY};
-pub use provider::Edge;
+pub use provider::FakeServices;
 pub use tools::{REMINDER_WORDS, blind_tool, calendar_of, calendar_tool, reading_tool, reminding_tool};
 pub use webhooks::{Changed, Said, connection_event, failed_event};
 
@@ -66,7 +66,7 @@ pub struct Arrived {
     pub message: MessageId,
     /// What it says.
     pub text: String,
-    /// Place of the witness's attempt that brought it.
+    /// Place of the observed attempt that brought it.
     pub attempt: Option<usize>,
 }
 

@@ -16,7 +16,7 @@ pub use places::DistinctStep;
 
 use crate::executor::{Life, Simulation};
 use crate::mutation::Mutation;
-use crate::witness::Witness;
+use crate::observations::Observations;
 use jiff::Timestamp;
 use recado_domain::dead_letter::QueueName;
 use recado_domain::ids::{Nonce, TenantId};
@@ -32,7 +32,7 @@ use std::time::Duration;
 /// What all functions of a history share.
 #[derive(Debug)]
 pub struct Common {
-    /// Clock and dice.
+    /// Clock and random numbers.
     pub simulation: Simulation,
     /// What may go wrong.
     pub faults: Faults,
@@ -43,7 +43,7 @@ pub struct Common {
     trace: Option<Mutex<Vec<String>>>,
     running: Mutex<Vec<Life>>,
     counters: Mutex<Counters>,
-    witness: Mutex<Witness>,
+    observations: Mutex<Observations>,
     places: Mutex<places::Places>,
     dirty: [AtomicBool; 3],
     ended: AtomicBool,
@@ -97,7 +97,7 @@ impl Common {
             trace: traced.then(Mutex::default),
             running: Mutex::default(),
             counters: Mutex::default(),
-            witness: Mutex::default(),
+            observations: Mutex::default(),
             places: Mutex::default(),
             dirty: [true; 3].map(AtomicBool::new),
             ended: AtomicBool::new(false),
@@ -181,7 +181,7 @@ impl Common {
     /// Notes that a function is disturbed now.
     pub fn disturb(&self) {
         let at_ms = self.simulation.elapsed_ms();
-        self.witness().disturbed.push(at_ms);
+        self.observations().disturbed.push(at_ms);
     }
 
     /// What happened so far, in numbers.
@@ -190,8 +190,8 @@ impl Common {
     }
 
     /// What passed by, for the checks.
-    pub fn witness(&self) -> MutexGuard<'_, Witness> {
-        locked(&self.witness)
+    pub fn observations(&self) -> MutexGuard<'_, Observations> {
+        locked(&self.observations)
     }
 
     /// Whether things may go wrong now.
@@ -242,7 +242,7 @@ pub struct FaultInjector {
     skew_ms: i64,
     /// Whose records it has touched.
     tenant: Arc<Mutex<Option<TenantId>>>,
-    /// Which of the witness's attempts it is at.
+    /// Which of the observed attempts it is at.
     attempt: Arc<AtomicUsize>,
     /// Where its clock stands still, for a mutation.
     pub frozen: Arc<AtomicI64>,

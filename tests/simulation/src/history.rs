@@ -99,7 +99,7 @@ where
     play_beside(seed, mutation, traced, make, |_| {})
 }
 
-/// Adds further kinds by the seed and not by the dice, so that the other histories stay as they are.
+/// Adds further kinds by the seed and not by the simulation's random numbers, so that the other histories stay as they are.
 fn add_kinds(plan: &mut Plan, seed: u64, simulation: &Simulation) {
     plan.has_clients = seed / 8 % 4 == 1;
     // An eighth, none of which ever broke a promise before.

@@ -17,13 +17,13 @@ pub mod fault_injector;
 mod faulty_ports;
 pub mod history;
 pub mod mutation;
+pub mod observations;
 pub mod open_records;
 pub mod person;
 pub mod plan;
 pub mod queue;
 pub mod scenario;
 pub mod simulator;
-pub mod witness;
 
 #[cfg(feature = "embedded")]
 pub mod embedded;

@@ -196,7 +196,7 @@ pub fn address(line: usize, contact: usize) -> ContactAddress {
 }
 
 impl Plan {
-    /// A plan made of `simulation`'s dice.
+    /// A plan made of `simulation`'s random numbers.
     pub fn random(simulation: &Simulation) -> Self {
         let skew_ms = simulation.pick(&[0, 0, 500, 2_000]);
         let style = if simulation.chance(0.5) {

@@ -29,7 +29,7 @@ pub use people::OperatorRequest;
 pub use strangers::Way;
 
 use crate::executor::{Progress, Simulation, Tasks};
-use crate::fake_world::{Edge, FakeWorld, Model, calendar_of};
+use crate::fake_world::{FakeServices, FakeWorld, Model, calendar_of};
 use crate::fault_injector::{CALM_FUNCTION, Common, FaultInjector};
 use crate::faulty_ports::FaultyPort;
 use crate::mutation::Mutation;
@@ -69,12 +69,12 @@ pub enum Style {
 }
 
 /// What a running function is given.
-pub type FunctionWorld<S, Q> = Components<FaultyPort<S>, FaultyPort<Q>, Edge, Model, FaultInjector>;
+pub type FunctionWorld<S, Q> = Components<FaultyPort<S>, FaultyPort<Q>, FakeServices, Model, FaultInjector>;
 
 /// What is the same for all tasks of a history.
 #[derive(Debug)]
 pub struct Simulator<S, Q> {
-    /// Clock, dice, faults.
+    /// Clock, random numbers, faults.
     pub common: Arc<Common>,
     /// The records.
     pub store: S,
@@ -188,7 +188,7 @@ where
         }
     }
 
-    /// Clock and dice.
+    /// Clock and random numbers.
     pub fn simulation(&self) -> &Simulation {
         &self.common.simulation
     }
@@ -220,7 +220,7 @@ where
         let mut world = Components::new(
             FaultyPort::new(self.store.clone(), injector.clone()),
             FaultyPort::new(queues, injector.clone()),
-            Edge::new(self.fake_world.clone(), injector.clone()),
+            FakeServices::new(self.fake_world.clone(), injector.clone()),
             Model::new(self.fake_world.clone(), injector.clone()),
             injector.clone(),
             &FEATURES,
@@ -231,12 +231,12 @@ where
     }
 
     /// What a reader has whom nothing disturbs.
-    pub fn calm_deps(&self) -> Components<S, Q, Edge, Model, FaultInjector> {
+    pub fn calm_deps(&self) -> Components<S, Q, FakeServices, Model, FaultInjector> {
         let injector = FaultInjector::new(&self.common, CALM_FUNCTION);
         let mut world = Components::new(
             self.store.clone(),
             self.queues.clone(),
-            Edge::new(self.fake_world.clone(), injector.clone()),
+            FakeServices::new(self.fake_world.clone(), injector.clone()),
             Model::new(self.fake_world.clone(), injector.clone()),
             injector.clone(),
             &FEATURES,

@@ -273,7 +273,7 @@ const ASK_AGAIN: SignedDuration = SignedDuration::from_hours(1);
 
 /// The budget of a portfolio whose limit is known.
 pub(super) struct PortfolioBudget {
-    keeper: InstanceId,
+    budget_owner: InstanceId,
     limit: u32,
 }
 
@@ -293,7 +293,7 @@ impl PortfolioBudget {
     ) -> PortResult<Option<Timestamp>> {
         let (limit, now) = (self.limit, deps.system().now());
         let change = InstanceChange::ReservePeople { limit, count, now };
-        let changed = change_unread_state(deps, &self.keeper, &change).await?;
+        let changed = change_unread_state(deps, &self.budget_owner, &change).await?;
         if changed.done {
             return Ok(None);
         }
@@ -315,14 +315,14 @@ pub(super) async fn find_budget(
     if batch.channel != InvitationChannel::Whatsapp || !capabilities(deps, bound).has_service_window {
         return Ok(None);
     }
-    let keeper = find_keeper(deps, bound).await?;
-    let limit = find_limit(deps, bound, &keeper).await?;
-    Ok(limit.map(|limit| PortfolioBudget { keeper, limit }))
+    let budget_owner = find_budget_owner(deps, bound).await?;
+    let limit = find_limit(deps, bound, &budget_owner).await?;
+    Ok(limit.map(|limit| PortfolioBudget { budget_owner, limit }))
 }
 
 /// Returns the instance that keeps the budget: the one that the configuration names, if it is of the same tenant, else the number's
 /// own.
-async fn find_keeper(deps: &Deps, bound: &InstanceConfig) -> PortResult<InstanceId> {
+async fn find_budget_owner(deps: &Deps, bound: &InstanceConfig) -> PortResult<InstanceId> {
     let own = &bound.instance.id;
     let named = bound
         .instance
@@ -337,9 +337,13 @@ async fn find_keeper(deps: &Deps, bound: &InstanceConfig) -> PortResult<Instance
     Ok(found.map_or_else(|| own.clone(), |found| found.instance.id.clone()))
 }
 
-/// Returns the limit: the configured one, else the lowest that Meta told of the number and of the keeper. `None`: it is not known, or
+/// Returns the limit: the configured one, else the lowest that Meta told of the number and of the budget's owner. `None`: it is not known, or
 /// there is none.
-async fn find_limit(deps: &Deps, bound: &InstanceConfig, keeper: &InstanceId) -> PortResult<Option<u32>> {
+async fn find_limit(
+    deps: &Deps,
+    bound: &InstanceConfig,
+    budget_owner: &InstanceId,
+) -> PortResult<Option<u32>> {
     let configured = bound
         .instance
         .portfolio
@@ -348,7 +352,7 @@ async fn find_limit(deps: &Deps, bound: &InstanceConfig, keeper: &InstanceId) ->
     if configured.is_some() {
         return Ok(configured);
     }
-    let ids = [bound.instance.id.clone(), keeper.clone()];
+    let ids = [bound.instance.id.clone(), budget_owner.clone()];
     let states = deps.store().read_instance_states(&ids).await?;
     let told = states.values().filter_map(|state| state.standing?.limit);
     Ok(told.min().and_then(MessagingLimit::people))

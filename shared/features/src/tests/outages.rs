@@ -20,7 +20,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 /// One message, as each provider posts it.
-async fn at_every_door(site: &Site) -> Vec<(&'static str, Answered)> {
+async fn post_to_every_provider(site: &Site) -> Vec<(&'static str, Answered)> {
     let evolution = evolution_message().to_string();
     let meta = meta_body(&json!({
         "contacts": [{"profile": {"name": "Bia"}, "wa_id": "5511900000001"}],
@@ -51,12 +51,12 @@ async fn at_every_door(site: &Site) -> Vec<(&'static str, Answered)> {
 async fn a_queue_that_fails_behind_a_store_that_works_is_503_and_its_repetition_is_enqueued_once() {
     let site = Site::in_memory();
     site.queues.set(Mood::Failing);
-    for (path, answered) in at_every_door(&site).await {
+    for (path, answered) in post_to_every_provider(&site).await {
         assert_eq!(answered.status, StatusCode::SERVICE_UNAVAILABLE, "{path}");
         assert_eq!(answered.header("retry-after"), Some("5"), "{path}");
     }
     site.queues.set(Mood::Working);
-    for (path, answered) in at_every_door(&site).await {
+    for (path, answered) in post_to_every_provider(&site).await {
         let found = (answered.status, &answered.body["events"]);
         assert_eq!(found, (StatusCode::OK, &json!(1)), "{path}");
     }
@@ -88,15 +88,15 @@ async fn a_send_that_could_not_be_enqueued_is_503_and_its_repetition_is_the_same
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_webhook_that_is_kept_waiting_is_503_within_the_deadline_at_every_door() {
+async fn a_webhook_that_is_kept_waiting_is_503_within_the_deadline_at_every_provider() {
     let site = Site::in_memory();
     site.queues.set(Mood::Hanging);
     let begun = Instant::now();
-    for (path, answered) in at_every_door(&site).await {
+    for (path, answered) in post_to_every_provider(&site).await {
         assert_eq!(answered.status, StatusCode::SERVICE_UNAVAILABLE, "{path}");
         assert_eq!(answered.header("retry-after"), Some("5"), "{path}");
     }
-    // Eight seconds, and four at the door of 360dialog, which hangs up after five.
+    // Eight seconds, and four for 360dialog, which hangs up after five.
     assert_eq!(begun.elapsed(), Duration::from_secs(8 + 8 + 4));
 }
 

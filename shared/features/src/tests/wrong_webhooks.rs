@@ -94,7 +94,7 @@ fn nested_webhooks(levels: usize) -> [(&'static str, (&'static str, String), Str
 
 /// JSON of others is accepted up to 64 levels. Deeper JSON could be stored, but not read within its record.
 #[tokio::test]
-async fn what_is_acknowledged_can_be_read_in_its_record_and_deeper_json_is_400_at_every_door() {
+async fn what_is_acknowledged_can_be_read_in_its_record_and_deeper_json_is_400_at_every_provider() {
     for (levels, status) in [
         (64, 200),
         (65, 400),

@@ -328,7 +328,7 @@ fn either_of_several_secrets_signs_and_a_token_keeps_its_comma() {
 }
 
 #[test]
-fn every_provider_that_posts_has_one_door_and_only_what_it_needs_is_asked_for() {
+fn every_provider_that_posts_has_one_handler_and_only_what_it_needs_is_asked_for() {
     for provider in Provider::ALL {
         let posts = provider != Provider::AwsSocial;
         assert_eq!(webhook_handler(provider).is_some(), posts, "{provider}");

@@ -2,7 +2,7 @@
 
 use super::behaviour::Behaviour;
 use super::journal::Recorded;
-use crate::chance::Dice;
+use crate::chance::SeededRng;
 use std::collections::BTreeMap;
 
 /// Behaviours by weight. A request's fate depends on the seed, on what it asks for and on how often that was asked before,
@@ -29,7 +29,7 @@ impl Fates {
         let times = self.asked.entry(what.clone()).or_default();
         *times += 1;
         let all = self.weighted.iter().map(|(weight, _)| weight).sum();
-        let mut left = Dice::new(self.seed, (what, *times)).below(all);
+        let mut left = SeededRng::new(self.seed, (what, *times)).below(all);
         for (weight, behaviour) in &self.weighted {
             if left < *weight {
                 return behaviour.clone();

@@ -2,11 +2,11 @@
 
 use super::console::Console;
 use super::counted::Counted;
-use super::load::{Door, Load};
+use super::load::{Load, WebhookClient};
 use super::process::Process;
-use super::{ERROR_MESSAGE, MASTER, TOKEN, eventually, weather};
+use super::{ERROR_MESSAGE, MASTER, TOKEN, eventually, provider_faults};
 use crate::audit::{Audit, Balance};
-use crate::chance::Dice;
+use crate::chance::SeededRng;
 use crate::servers::StandIns;
 use reqwest::Client;
 use std::fmt::Write as _;
@@ -19,7 +19,7 @@ const FIRST: u64 = 5_511_900_000_000;
 /// What is done to it.
 #[derive(Debug, Clone)]
 pub struct Plan {
-    /// Of all dice.
+    /// The seed of all random numbers.
     pub seed: u64,
     /// How many Evolution instances.
     pub instances: usize,
@@ -31,7 +31,7 @@ pub struct Plan {
     pub over: Duration,
     /// How often the process is killed in that time.
     pub kills: u32,
-    /// Whether the provider fails, too: see [`weather`].
+    /// Whether the provider fails, too: see [`provider_faults`].
     pub storm: bool,
     /// How long it may take afterwards until nothing is open.
     pub patience: Duration,
@@ -108,11 +108,11 @@ pub async fn run(binary: &Path, plan: &Plan) -> Outcome {
     if plan.storm {
         stand_ins
             .evolution
-            .at_random(Some(weather::storm(plan.seed, PROVIDER)));
+            .at_random(Some(provider_faults::random_faults(plan.seed, PROVIDER)));
     }
     let mut process = prepared(binary, &instances, &stand_ins);
     let http = recado_http_client::build_http_client().unwrap();
-    let door = Door::new(http.clone(), &process.start().await, (MASTER, TOKEN));
+    let client = WebhookClient::new(http.clone(), &process.start().await, (MASTER, TOKEN));
     let load = Load::new(
         plan.seed,
         &instances,
@@ -124,21 +124,21 @@ pub async fn run(binary: &Path, plan: &Plan) -> Outcome {
     let began = Instant::now();
     let mut counted = Counted::default();
     let disturbed = async {
-        let kills = kill_now_and_then(plan, &mut process, &door, &http, &mut counted);
-        tokio::join!(load.run(&door), kills);
+        let kills = kill_now_and_then(plan, &mut process, &client, &http, &mut counted);
+        tokio::join!(load.run(&client), kills);
     };
     tokio::select! {
         () = disturbed => {}
-        () = weather::unplug(plan.seed, &instances, &stand_ins.evolution, &door), if plan.storm => {}
+        () = provider_faults::drop_connections(plan.seed, &instances, &stand_ins.evolution, &client), if plan.storm => {}
     }
     let wrote = began.elapsed();
     if plan.kills > 0 {
         // One more start, on what the last kill left.
-        kill_and_start(&mut process, &door, &http, &mut counted).await;
+        kill_and_start(&mut process, &client, &http, &mut counted).await;
     }
-    weather::clear(&instances, &stand_ins.evolution, &door).await;
-    let console = Console::new(http, &door.base(), TOKEN);
-    settle(plan, &console, &door).await;
+    provider_faults::clear_faults(&instances, &stand_ins.evolution, &client).await;
+    let console = Console::new(http, &client.base(), TOKEN);
+    settle(plan, &console, &client).await;
     counted += Counted::read(&console).await;
     let settled = began.elapsed().saturating_sub(wrote);
     let audit = Audit {
@@ -171,34 +171,34 @@ pub async fn run(binary: &Path, plan: &Plan) -> Outcome {
 async fn kill_now_and_then(
     plan: &Plan,
     process: &mut Process,
-    door: &Door,
+    client: &WebhookClient,
     http: &Client,
     counted: &mut Counted,
 ) {
-    let mut dice = Dice::new(plan.seed, "kills");
+    let mut rng = SeededRng::new(plan.seed, "kills");
     let every = u64::try_from(plan.over.as_millis()).unwrap_or(u64::MAX) / u64::from(plan.kills + 1);
     for _ in 0..plan.kills {
-        let wait = every * 3 / 4 + dice.below(every / 2);
+        let wait = every * 3 / 4 + rng.below(every / 2);
         tokio::time::sleep(Duration::from_millis(wait)).await;
-        kill_and_start(process, door, http, counted).await;
+        kill_and_start(process, client, http, counted).await;
     }
 }
 
 /// Adds what the process has counted, kills it and starts it again.
-async fn kill_and_start(process: &mut Process, door: &Door, http: &Client, counted: &mut Counted) {
-    *counted += Counted::read(&Console::new(http.clone(), &door.base(), TOKEN)).await;
+async fn kill_and_start(process: &mut Process, client: &WebhookClient, http: &Client, counted: &mut Counted) {
+    *counted += Counted::read(&Console::new(http.clone(), &client.base(), TOKEN)).await;
     process.kill();
-    door.moved(&process.start().await);
+    client.moved(&process.start().await);
 }
 
 /// Waits until no queue holds anything and no message is open. An instance that was closed because its provider hung is not
 /// waited for: the provider says that it is there.
-async fn settle(plan: &Plan, console: &Console, door: &Door) {
+async fn settle(plan: &Plan, console: &Console, client: &WebhookClient) {
     eventually(plan.patience, "all open work to be done", || async {
         let health = console.look("/health/whatsapp").await?;
         for instance in health["instances"].as_array()? {
             if instance["connection"] != "open" {
-                weather::say_open(instance["id"].as_str()?, door).await;
+                provider_faults::say_open(instance["id"].as_str()?, client).await;
                 return None;
             }
         }

@@ -1,7 +1,7 @@
 //! Whether one customer's trouble is another's: how long replies of a quiet instance take while nothing else happens, and
 //! while another instance's provider hangs, a third is flooded, and a message that cannot be read lies in a queue.
 
-use super::load::Door;
+use super::load::WebhookClient;
 use super::process::Process;
 use super::{ERROR_MESSAGE, MASTER, TOKEN, eventually};
 use crate::servers::{Behaviour, StandIn};
@@ -145,26 +145,26 @@ async fn run(binary: &Path, plan: &Plan, troubled: bool) -> (Times, usize, usize
         .collect();
     let mut process = Process::new(binary, &configuration, &variables);
     let base = process.start().await;
-    let door = Door::new(
+    let client = WebhookClient::new(
         recado_http_client::build_http_client().unwrap(),
         &base,
         (MASTER, TOKEN),
     );
     // A connection and the prompts are warm, and the hung provider hangs, before the clock runs.
-    time(&door, &mine, plan.timed, "aquece").await;
+    time(&client, &mine, plan.timed, "aquece").await;
     let acknowledged = AtomicUsize::new(0);
     let measuring = async {
         if troubled {
             poison(&process);
-            make_hang(plan, &door, &hung).await;
+            make_hang(plan, &client, &hung).await;
         }
         // Written at even distances, whatever the replies do: who waits for a slow reply before writing the next one
         // measures the trouble only once.
         let asked = (0..plan.timed).map(|number| {
-            let (door, mine, words) = (&door, &mine, format!("pergunta {number}"));
+            let (client, mine, words) = (&client, &mine, format!("pergunta {number}"));
             async move {
                 tokio::time::sleep(plan.every * u32::try_from(number).unwrap_or(u32::MAX)).await;
-                time(door, mine, number, &words).await
+                time(client, mine, number, &words).await
             }
         });
         let mut times: Vec<Duration> = futures::future::join_all(asked).await;
@@ -173,7 +173,7 @@ async fn run(binary: &Path, plan: &Plan, troubled: bool) -> (Times, usize, usize
     };
     let flood = async {
         if troubled {
-            flood(plan, &door, &acknowledged).await;
+            flood(plan, &client, &acknowledged).await;
         }
         std::future::pending::<()>().await;
     };
@@ -185,8 +185,8 @@ async fn run(binary: &Path, plan: &Plan, troubled: bool) -> (Times, usize, usize
 }
 
 /// Writes one message of a contact of its own and waits for its reply.
-async fn time(door: &Door, provider: &StandIn, contact: usize, words: &str) -> Duration {
-    post(door, QUIET, &format!("55119{contact:08}"), words).await;
+async fn time(client: &WebhookClient, provider: &StandIn, contact: usize, words: &str) -> Duration {
+    post(client, QUIET, &format!("55119{contact:08}"), words).await;
     let acknowledged = Timestamp::now();
     let reply = format!("echo: {words}");
     let sent = eventually(PATIENCE, "the quiet instance's reply", || async {
@@ -197,21 +197,21 @@ async fn time(door: &Door, provider: &StandIn, contact: usize, words: &str) -> D
     Duration::try_from(sent.at.duration_since(acknowledged)).unwrap_or_default()
 }
 
-async fn post(door: &Door, instance: &str, number: &str, words: &str) {
+async fn post(client: &WebhookClient, instance: &str, number: &str, words: &str) {
     let jid = format!("{number}@s.whatsapp.net");
     let id = crate::builders::fresh("T");
     let now = Timestamp::now().as_second();
     let body = evolution_text(instance, &jid, &id, words, now);
     eventually(PATIENCE, "a webhook to be acknowledged", || async {
-        door.knock(&body).await.then_some(())
+        client.post_once(&body).await.then_some(())
     })
     .await;
 }
 
 /// Contacts write to the instance whose provider hangs, until it holds a request.
-async fn make_hang(plan: &Plan, door: &Door, hung: &StandIn) {
+async fn make_hang(plan: &Plan, client: &WebhookClient, hung: &StandIn) {
     let posts = (0..plan.hung).map(|contact| async move {
-        post(door, HUNG, &format!("55218{contact:08}"), "Oi").await;
+        post(client, HUNG, &format!("55218{contact:08}"), "Oi").await;
     });
     futures::future::join_all(posts).await;
     assert!(
@@ -221,7 +221,7 @@ async fn make_hang(plan: &Plan, door: &Door, hung: &StandIn) {
 }
 
 /// The whole flood, a few at once, each contact's messages one after the other.
-async fn flood(plan: &Plan, door: &Door, acknowledged: &AtomicUsize) {
+async fn flood(plan: &Plan, client: &WebhookClient, acknowledged: &AtomicUsize) {
     let next = AtomicUsize::new(0);
     let posters = (0..AT_ONCE).map(|_| async {
         loop {
@@ -231,7 +231,7 @@ async fn flood(plan: &Plan, door: &Door, acknowledged: &AtomicUsize) {
             }
             let contact = number % (plan.flood / 10).max(1);
             post(
-                door,
+                client,
                 FLOODED,
                 &format!("55319{contact:08}"),
                 &format!("enchente {number}"),

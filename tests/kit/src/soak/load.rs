@@ -1,7 +1,7 @@
 //! Contacts that write, and webhooks that are repeated until they are acknowledged.
 
 use crate::audit::Asked;
-use crate::chance::Dice;
+use crate::chance::SeededRng;
 use crate::webhooks::{configured_secret, evolution_text};
 use recado_domain::Timestamp;
 use recado_domain::provider::Provider;
@@ -22,7 +22,7 @@ const COME_TWICE: u64 = 5;
 
 /// Where webhooks are posted, as Evolution does. Its address may change while it is used: a restarted process has another.
 #[derive(Debug, Clone)]
-pub struct Door {
+pub struct WebhookClient {
     http: Client,
     base: Arc<Mutex<String>>,
     master: String,
@@ -31,8 +31,8 @@ pub struct Door {
     secrets: Arc<Mutex<BTreeMap<String, String>>>,
 }
 
-impl Door {
-    /// The door of the installation at `base`, whose webhook secrets come from `master`. `token` reads its configuration.
+impl WebhookClient {
+    /// The client of the installation at `base`, whose webhook secrets come from `master`. `token` reads its configuration.
     pub fn new(http: Client, base: &str, (master, token): (&str, &str)) -> Self {
         Self {
             http,
@@ -70,7 +70,7 @@ impl Door {
     }
 
     /// Posts a webhook once; whether it was acknowledged.
-    pub async fn knock(&self, body: &Value) -> bool {
+    pub async fn post_once(&self, body: &Value) -> bool {
         let base = self.base();
         let instance = body["instance"].as_str().unwrap_or_default();
         let Some(secret) = self.find_secret(instance).await else {
@@ -89,12 +89,12 @@ impl Door {
     }
 
     /// Posts a webhook until it is acknowledged; now and then once more.
-    pub async fn post(&self, body: &Value, dice: &mut Dice) {
-        while !self.knock(body).await {
-            tokio::time::sleep(Duration::from_millis(50 + dice.below(REPEAT_MS_MAX))).await;
+    pub async fn post(&self, body: &Value, rng: &mut SeededRng) {
+        while !self.post_once(body).await {
+            tokio::time::sleep(Duration::from_millis(50 + rng.below(REPEAT_MS_MAX))).await;
         }
-        if dice.hits(COME_TWICE) {
-            self.knock(body).await;
+        if rng.hits(COME_TWICE) {
+            self.post_once(body).await;
         }
     }
 }
@@ -142,30 +142,30 @@ impl Load {
     }
 
     /// Writes all of it. Returns when the last webhook is acknowledged.
-    pub async fn run(&self, door: &Door) {
+    pub async fn run(&self, client: &WebhookClient) {
         let writing = self
             .contacts
             .iter()
             .enumerate()
-            .map(|(contact, messages)| self.write(contact, messages, door));
+            .map(|(contact, messages)| self.write(contact, messages, client));
         futures::future::join_all(writing).await;
     }
 
     /// One contact: a message only after the one before was acknowledged, a third of them in a burst.
-    async fn write(&self, contact: usize, messages: &[Asked], door: &Door) {
-        let mut dice = Dice::new(self.seed, ("writes", contact));
+    async fn write(&self, contact: usize, messages: &[Asked], client: &WebhookClient) {
+        let mut rng = SeededRng::new(self.seed, ("writes", contact));
         let over = u64::try_from(self.over.as_millis()).unwrap_or(u64::MAX);
         // Two of three pauses are taken, and on average half of each: most are done a little before the time is over.
         let pause_max = over * 2 / (messages.len().max(1) as u64);
         for (number, message) in messages.iter().enumerate() {
-            if number == 0 || !dice.hits(33) {
-                let pause = dice.below(pause_max.min(over));
+            if number == 0 || !rng.hits(33) {
+                let pause = rng.below(pause_max.min(over));
                 tokio::time::sleep(Duration::from_millis(pause)).await;
             }
             let jid = format!("{}@s.whatsapp.net", message.number);
             let now = Timestamp::now().as_second();
             let body = evolution_text(&message.instance, &jid, &message.id, &message.words, now);
-            door.post(&body, &mut dice).await;
+            client.post(&body, &mut rng).await;
         }
     }
 }

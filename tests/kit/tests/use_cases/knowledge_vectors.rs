@@ -20,12 +20,12 @@ use recado_testkit::ports::succeed;
 const PRICES: &str = "# Prices\nThe vaccine costs 90 euros.\n\n# Parking\nThere is a garage.";
 const QUESTION: &str = "Jabs: jab jab jab?";
 
-struct Desk {
+struct Case {
     setup: Setup,
     agent: AgentId,
 }
 
-impl Desk {
+impl Case {
     async fn open(model: Option<EmbeddingModel>) -> Self {
         let fixture = Fixture::new();
         let agent = fixture.bound.agent.id.clone();
@@ -125,10 +125,10 @@ fn unreachable_model() -> EmbeddingError {
 
 #[tokio::test]
 async fn a_block_is_asked_for_once_also_in_another_document_and_in_the_next_snapshot() {
-    let desk = Desk::open(Some(EmbeddingModel::named("m"))).await;
-    let added = desk.add("prices.md", PRICES).await;
+    let case = Case::open(Some(EmbeddingModel::named("m"))).await;
+    let added = case.add("prices.md", PRICES).await;
     assert_eq!(
-        desk.asked(),
+        case.asked(),
         [
             "Prices\nThe vaccine costs 90 euros.",
             "Parking\nThere is a garage."
@@ -139,22 +139,22 @@ async fn a_block_is_asked_for_once_also_in_another_document_and_in_the_next_snap
         (2, 0, None)
     );
     let changed = PRICES.replace("90", "95");
-    desk.add("prices.md", &changed).await;
-    assert_eq!(desk.asked(), ["Prices\nThe vaccine costs 95 euros."]);
-    let copy = desk.add("copy.md", &changed).await;
-    assert_eq!((desk.asked().len(), copy.vectors.blocks), (0, 2));
+    case.add("prices.md", &changed).await;
+    assert_eq!(case.asked(), ["Prices\nThe vaccine costs 95 euros."]);
+    let copy = case.add("copy.md", &changed).await;
+    assert_eq!((case.asked().len(), copy.vectors.blocks), (0, 2));
     let caller = Caller::installation();
-    remove_source(desk.world(), &caller, &desk.agent, &copy.source.id)
+    remove_source(case.world(), &caller, &case.agent, &copy.source.id)
         .await
         .unwrap();
-    let before = desk.version().await;
+    let before = case.version().await;
     assert_eq!(
-        desk.add("prices.md", &changed).await.outcome,
+        case.add("prices.md", &changed).await.outcome,
         SourceOutcome::Unchanged
     );
-    assert_eq!(desk.embed(false).await.missing, 0);
-    assert_eq!((desk.asked().len(), desk.version().await), (0, before));
-    let listed = desk.listed().await;
+    assert_eq!(case.embed(false).await.missing, 0);
+    assert_eq!((case.asked().len(), case.version().await), (0, before));
+    let listed = case.listed().await;
     assert_eq!(
         (listed.model.as_deref(), listed.dimensions, listed.blocks),
         (Some("m"), Some(256), 2)
@@ -163,20 +163,20 @@ async fn a_block_is_asked_for_once_also_in_another_document_and_in_the_next_snap
 
 #[tokio::test]
 async fn a_turn_finds_by_meaning_what_words_do_not_and_says_so() {
-    let desk = Desk::open(Some(EmbeddingModel::named("m"))).await;
-    desk.add("prices.md", PRICES).await;
-    let reply = desk.asks("Q1", QUESTION).await;
+    let case = Case::open(Some(EmbeddingModel::named("m"))).await;
+    case.add("prices.md", PRICES).await;
+    let reply = case.asks("Q1", QUESTION).await;
     let known = used(&reply);
     assert_eq!((known.search, known.vectors), (SearchWay::Hybrid, None));
     assert_eq!(known.blocks[0].place, "Prices");
-    let knew = desk.world().llm.knew.lock().unwrap().clone().unwrap();
+    let knew = case.world().llm.knew.lock().unwrap().clone().unwrap();
     assert!(knew.contains("The vaccine costs 90 euros."), "{knew}");
-    let found = desk.search(QUESTION).await;
+    let found = case.search(QUESTION).await;
     assert!(found.blocks[0].cosine.is_some() && found.blocks[0].lexical.is_none());
     // The vectors are those of the file: another process that read it finds the same.
-    let other = beside(desk.world());
+    let other = beside(case.world());
     *other.llm.embedding.lock().unwrap() = Some(EmbeddingModel::named("m"));
-    let again = search_knowledge(&other, &Caller::installation(), &desk.agent, QUESTION, 5).await;
+    let again = search_knowledge(&other, &Caller::installation(), &case.agent, QUESTION, 5).await;
     assert_eq!(again.unwrap(), found);
 }
 
@@ -197,143 +197,143 @@ async fn an_embedding_model_that_fails_leaves_a_turn_its_words_and_is_asked_once
         (|model| model.name = "another", VectorGap::OtherModel),
     ];
     for (fault, gap) in faults {
-        let desk = Desk::open(Some(EmbeddingModel::named("m"))).await;
-        desk.add("prices.md", PRICES).await;
-        desk.asked();
-        desk.change(fault);
-        let reply = desk.asks("Q1", "What does the vaccine cost?").await;
+        let case = Case::open(Some(EmbeddingModel::named("m"))).await;
+        case.add("prices.md", PRICES).await;
+        case.asked();
+        case.change(fault);
+        let reply = case.asks("Q1", "What does the vaccine cost?").await;
         let known = used(&reply);
         assert_eq!(
             (known.search, known.vectors, known.gap),
             (SearchWay::Lexical, Some(gap), None)
         );
         assert_eq!((known.blocks.len(), reply.unanswered), (1, None), "{gap:?}");
-        assert!(desk.asked().len() <= 1, "{gap:?}");
+        assert!(case.asked().len() <= 1, "{gap:?}");
     }
 }
 
 #[tokio::test]
 async fn a_document_goes_in_with_words_alone_and_gets_its_vectors_later() {
     for failure in [unreachable_model(), EmbeddingError::TooSlow] {
-        let desk = Desk::open(Some(EmbeddingModel::named("m"))).await;
-        desk.change(|model| model.fails_after = Some((0, failure.clone())));
-        let added = desk.add("prices.md", PRICES).await;
+        let case = Case::open(Some(EmbeddingModel::named("m"))).await;
+        case.change(|model| model.fails_after = Some((0, failure.clone())));
+        let added = case.add("prices.md", PRICES).await;
         assert_eq!(
             (added.outcome, added.vectors.gap, added.vectors.missing),
             (SourceOutcome::Added, Some(failure.explain_vector_gap()), 2)
         );
-        assert_eq!(desk.listed().await.gap, Some(VectorGap::NoVectors));
-        let found = desk.search("vaccine").await;
+        assert_eq!(case.listed().await.gap, Some(VectorGap::NoVectors));
+        let found = case.search("vaccine").await;
         assert_eq!(
             (found.search, found.gap, found.blocks.len()),
             (SearchWay::Lexical, Some(VectorGap::NoVectors), 1)
         );
-        desk.change(|model| model.fails_after = None);
-        let again = desk.add("prices.md", PRICES).await;
+        case.change(|model| model.fails_after = None);
+        let again = case.add("prices.md", PRICES).await;
         assert_eq!(
             (again.outcome, again.vectors.gap, again.vectors.missing),
             (SourceOutcome::Unchanged, None, 0)
         );
-        assert_eq!(desk.search(QUESTION).await.search, SearchWay::Hybrid);
+        assert_eq!(case.search(QUESTION).await.search, SearchWay::Hybrid);
     }
 }
 
 #[tokio::test]
 async fn what_was_made_before_a_failure_is_kept_and_the_rest_is_made_on_demand() {
-    let desk = Desk::open(Some(EmbeddingModel::named("m"))).await;
-    desk.change(|model| model.fails_after = Some((1, unreachable_model())));
+    let case = Case::open(Some(EmbeddingModel::named("m"))).await;
+    case.change(|model| model.fails_after = Some((1, unreachable_model())));
     let parts: Vec<String> = (0..100)
         .map(|number| format!("# Part {number}\nIt costs {number} euros."))
         .collect();
-    let added = desk.add("long.md", &parts.join("\n")).await;
+    let added = case.add("long.md", &parts.join("\n")).await;
     assert_eq!(
         (added.vectors.blocks, added.vectors.missing, added.vectors.gap),
         (64, 36, Some(VectorGap::Unreachable))
     );
-    desk.asked();
-    desk.change(|model| model.fails_after = None);
-    let state = desk.embed(false).await;
+    case.asked();
+    case.change(|model| model.fails_after = None);
+    let state = case.embed(false).await;
     assert_eq!((state.blocks, state.missing, state.gap), (100, 0, None));
-    assert_eq!(desk.asked().len(), 36);
+    assert_eq!(case.asked().len(), 36);
 }
 
 #[tokio::test]
 async fn another_model_takes_over_only_when_it_is_asked_to() {
-    let desk = Desk::open(Some(EmbeddingModel::named("m"))).await;
-    desk.add("prices.md", PRICES).await;
-    desk.asked();
-    desk.change(|model| model.name = "n");
-    let added = desk.add("more.md", "We open at 9.").await;
+    let case = Case::open(Some(EmbeddingModel::named("m"))).await;
+    case.add("prices.md", PRICES).await;
+    case.asked();
+    case.change(|model| model.name = "n");
+    let added = case.add("more.md", "We open at 9.").await;
     assert_eq!(added.vectors.gap, Some(VectorGap::OtherModel));
     assert_eq!(
-        (desk.asked().len(), desk.listed().await.model.as_deref()),
+        (case.asked().len(), case.listed().await.model.as_deref()),
         (0, Some("m"))
     );
-    desk.change(|model| model.fails_after = Some((0, unreachable_model())));
-    let audited = desk.count_audited().await;
+    case.change(|model| model.fails_after = Some((0, unreachable_model())));
+    let audited = case.count_audited().await;
     assert_eq!(
-        desk.embed(false).await.model.as_deref(),
+        case.embed(false).await.model.as_deref(),
         Some("m"),
         "nothing is dropped before"
     );
     assert_eq!(
-        desk.count_audited().await,
+        case.count_audited().await,
         audited,
         "nothing was written, and so nothing stands in the audit"
     );
-    desk.change(|model| model.fails_after = None);
-    let state = desk.embed(false).await;
+    case.change(|model| model.fails_after = None);
+    let state = case.embed(false).await;
     assert_eq!(
         (state.model.as_deref(), state.blocks, state.gap),
         (Some("n"), 3, None)
     );
-    assert_eq!(desk.count_audited().await, audited + 1);
+    assert_eq!(case.count_audited().await, audited + 1);
     // The server behind the name changed.
-    desk.change(|model| model.dimensions = 64);
-    let added = desk.add("last.md", "We close at 5.").await;
+    case.change(|model| model.dimensions = 64);
+    let added = case.add("last.md", "We close at 5.").await;
     assert_eq!(added.vectors.gap, Some(VectorGap::OtherDimension));
-    let state = desk.embed(true).await;
+    let state = case.embed(true).await;
     assert_eq!((state.dimensions, state.blocks, state.gap), (Some(64), 4, None));
-    assert_eq!(desk.search(QUESTION).await.search, SearchWay::Hybrid);
+    assert_eq!(case.search(QUESTION).await.search, SearchWay::Hybrid);
 }
 
 #[tokio::test]
 async fn a_block_for_whose_vector_there_is_no_room_is_found_by_its_words_and_the_answer_says_so() {
-    let mut desk = Desk::open(Some(EmbeddingModel::named("m"))).await;
-    desk.set_room(0);
-    let added = desk.add("prices.md", PRICES).await;
+    let mut case = Case::open(Some(EmbeddingModel::named("m"))).await;
+    case.set_room(0);
+    let added = case.add("prices.md", PRICES).await;
     let vectors = added.vectors;
     assert_eq!(
         (vectors.blocks, vectors.missing, vectors.gap),
         (0, 2, Some(VectorGap::TooLarge))
     );
-    let found = desk.search("vaccine").await;
+    let found = case.search("vaccine").await;
     assert_eq!(
         (found.search, found.gap, found.blocks.len()),
         (SearchWay::Lexical, Some(VectorGap::NoVectors), 1)
     );
-    desk.set_room(2);
-    let state = desk.embed(false).await;
+    case.set_room(2);
+    let state = case.embed(false).await;
     assert_eq!((state.blocks, state.missing, state.gap), (2, 0, None));
-    assert_eq!(desk.search(QUESTION).await.search, SearchWay::Hybrid);
+    assert_eq!(case.search(QUESTION).await.search, SearchWay::Hybrid);
 }
 
 #[tokio::test]
 async fn without_an_embedding_model_words_serve_and_it_is_said() {
-    let desk = Desk::open(None).await;
-    let added = desk.add("prices.md", PRICES).await;
+    let case = Case::open(None).await;
+    let added = case.add("prices.md", PRICES).await;
     assert_eq!(added.vectors.gap, Some(VectorGap::NotSetUp));
-    let listed = desk.listed().await;
+    let listed = case.listed().await;
     assert_eq!(
         (listed.find_search_way(), listed.gap),
         (SearchWay::Lexical, Some(VectorGap::NotSetUp))
     );
-    assert_eq!(desk.search("vaccine").await.gap, Some(VectorGap::NotSetUp));
-    let known = used(&desk.asks("Q1", "What does the vaccine cost?").await);
+    assert_eq!(case.search("vaccine").await.gap, Some(VectorGap::NotSetUp));
+    let known = used(&case.asks("Q1", "What does the vaccine cost?").await);
     assert_eq!(
         (known.search, known.vectors, known.blocks.len()),
         (SearchWay::Lexical, None, 1)
     );
-    let state = desk.embed(true).await;
-    assert_eq!((state.gap, desk.version().await), (Some(VectorGap::NotSetUp), 1));
+    let state = case.embed(true).await;
+    assert_eq!((state.gap, case.version().await), (Some(VectorGap::NotSetUp), 1));
 }

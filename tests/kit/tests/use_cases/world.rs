@@ -62,7 +62,7 @@ use std::time::Duration;
 #[derive(Debug, Clone)]
 pub(crate) struct Time {
     now: Arc<AtomicI64>,
-    dice: Arc<AtomicU64>,
+    randoms: Arc<AtomicU64>,
     /// Milliseconds that pass when the next number is drawn.
     stall: Arc<AtomicI64>,
     /// What happens at its time, the earliest first, in milliseconds.
@@ -118,7 +118,7 @@ impl System for Time {
 
     fn random_u64(&self) -> u64 {
         self.pass(self.stall.swap(0, Ordering::SeqCst));
-        self.dice.fetch_add(1, Ordering::SeqCst)
+        self.randoms.fetch_add(1, Ordering::SeqCst)
     }
 
     async fn sleep(&self, duration: Duration) {
@@ -996,7 +996,7 @@ impl Setup {
     pub(crate) async fn set_on(fixture: Fixture, open: impl FnOnce(Clock) -> Embedded) -> Self {
         let time = Time {
             now: Arc::new(AtomicI64::new(BASE.as_millisecond())),
-            dice: Arc::default(),
+            randoms: Arc::default(),
             stall: Arc::default(),
             coming: Arc::default(),
         };

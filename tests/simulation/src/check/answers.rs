@@ -4,9 +4,9 @@ use super::Told;
 use super::people::{People, see_to};
 use crate::executor::START_MS;
 use crate::fake_world::Arrived;
+use crate::observations::Attempt;
 use crate::queue::WorkQueues;
 use crate::simulator::{Act, Kind, OperatorRequest, Simulator};
-use crate::witness::Attempt;
 use recado_domain::ids::Ordinal;
 use recado_domain::message::{Message, Role};
 use recado_domain::outbox::{Author, Outbox, OutboxState};
@@ -100,7 +100,7 @@ const CLOCKS_MS: i64 = 2_500;
 pub(super) fn wants<S, Q>(sim: &Simulator<S, Q>, message: &Message) -> Wants {
     let spoken = message.event.as_ref().and_then(|event| {
         let spoken = sim.ledger().said.get(event).cloned()?;
-        Some((spoken, sim.common.witness().received.get(event).copied()))
+        Some((spoken, sim.common.observations().received.get(event).copied()))
     });
     let Some((spoken, received)) = spoken else {
         sim.common
@@ -234,7 +234,7 @@ where
     S: Store + Clone + Debug + 'static,
     Q: WorkQueues,
 {
-    let attempts = sim.common.witness().attempts.clone();
+    let attempts = sim.common.observations().attempts.clone();
     let overtaken = super::reading::overtaken(sim, told);
     for arrived in sim.fake_world.phones().values() {
         let mut named: BTreeMap<&str, &Attempt> = BTreeMap::new();

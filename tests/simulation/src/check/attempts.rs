@@ -3,9 +3,9 @@
 
 use super::Told as Conversations;
 use crate::executor::START_MS;
+use crate::observations::{Attempt, Told};
 use crate::queue::WorkQueues;
 use crate::simulator::Simulator;
-use crate::witness::{Attempt, Told};
 use recado_domain::ids::MessageId;
 use recado_domain::millis::to_millis;
 use recado_domain::outbox::{Outbox, OutboxState};
@@ -24,11 +24,11 @@ where
     S: Store + Clone + Debug + 'static,
     Q: WorkQueues,
 {
-    let by_message = sim.common.witness().by_message();
+    let by_message = sim.common.observations().by_message();
     for message in told.iter().flat_map(|(_, messages)| messages) {
         let Some(out) = &message.out else { continue };
         let id = message.message_id();
-        if sim.common.witness().is_unsure_of(&id) {
+        if sim.common.observations().is_unsure_of(&id) {
             continue;
         }
         let attempts = by_message.get(&id).map_or(&[][..], Vec::as_slice);
@@ -176,7 +176,7 @@ where
                 ending == Told::Nothing && (used_up || has_waited(since))
             }
             Reason::InstanceDisconnected => {
-                let committed = self.sim.common.witness().committed.get(self.id).copied();
+                let committed = self.sim.common.observations().committed.get(self.id).copied();
                 has_waited(committed)
             }
             _ => true,

@@ -68,7 +68,7 @@ fn find_stop<S, Q>(sim: &Simulator<S, Q>, guest: &InvitedContact) -> Option<i64>
 
 /// Nobody is sent an invitation who said that none is wanted: an attempt that ran then may end.
 fn sends_nothing_unwanted<S, Q>(sim: &Simulator<S, Q>, invited: &[InvitedContact]) {
-    let attempts = sim.common.witness().attempts.clone();
+    let attempts = sim.common.observations().attempts.clone();
     for guest in invited {
         let stopped = unwanted::list_stopped_spans(sim, &guest.to, None);
         let of_guest = attempts.iter().filter(|one| one.text == guest.words);
@@ -170,8 +170,8 @@ fn stays_stopped<S, Q>(
     of_batches: &BTreeMap<MessageId, BatchId>,
 ) {
     let requested: Vec<(MessageId, i64)> = {
-        let witness = sim.common.witness();
-        let attempts = witness.attempts.iter();
+        let observations = sim.common.observations();
+        let attempts = observations.attempts.iter();
         attempts
             .filter(|attempt| of_batches.get(&attempt.message) == Some(&batch.id))
             .filter_map(|attempt| Some((attempt.message.clone(), attempt.requested_ms?)))

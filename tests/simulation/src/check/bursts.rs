@@ -47,11 +47,11 @@ where
         return;
     }
     let stored = |message: &Message| {
-        let witness = sim.common.witness();
+        let observations = sim.common.observations();
         message
             .event
             .as_ref()
-            .and_then(|event| witness.stored.get(event).copied())
+            .and_then(|event| observations.stored.get(event).copied())
     };
     let bound = sim
         .bounds

@@ -73,9 +73,9 @@ fn answered_in_time<S, Q>(
 fn find_lateness<S, Q>(sim: &Simulator<S, Q>, messages: &[Message], message: &Message) -> Option<i64> {
     let mut replies = messages.iter().filter(|reply| counts(reply));
     let reply = replies.find(|reply| covers(reply) >= message.ordinal)?;
-    let witness = sim.common.witness();
-    let stored = witness.stored.get(message.event.as_ref()?)?;
-    Some(witness.committed.get(&reply.message_id())? - stored)
+    let observations = sim.common.observations();
+    let stored = observations.stored.get(message.event.as_ref()?)?;
+    Some(observations.committed.get(&reply.message_id())? - stored)
 }
 
 /// A search that hangs holds a turn for no longer than its limit, and nobody waits until the function is cut off.

@@ -78,7 +78,7 @@ fn ended_as_it_did<S, Q>(sim: &Simulator<S, Q>, entry: &EffectEntry) {
 
 /// No effect began after people took the conversation over, or after the contact had taken its wish back.
 fn begun_rightly<S, Q>(sim: &Simulator<S, Q>, told: &[Told], entry: &EffectEntry) {
-    let Some(begun) = sim.common.witness().begun_effects.get(&entry.id).copied() else {
+    let Some(begun) = sim.common.observations().begun_effects.get(&entry.id).copied() else {
         return;
     };
     let number = entry.number;
@@ -101,7 +101,7 @@ fn begun_rightly<S, Q>(sim: &Simulator<S, Q>, told: &[Told], entry: &EffectEntry
     let mut later = of_it
         .flat_map(|(_, messages)| messages)
         .filter(|message| message.role == Role::User && message.ordinal > entry.base);
-    let stored = &sim.common.witness().stored;
+    let stored = &sim.common.observations().stored;
     let takes_back = |message: &Message| {
         let at = message.event.as_ref().and_then(|event| stored.get(event));
         message.content.render_text().ends_with("-nevermind") && at.is_some_and(|at| *at < begun)
@@ -136,7 +136,7 @@ fn told_of<S, Q>(sim: &Simulator<S, Q>, told: &[Told], entry: &EffectEntry) {
 fn is_noted<S, Q>(sim: &Simulator<S, Q>, conversation: &Conversation, entry: &EffectEntry) -> bool {
     let names = format!("Action {}, ", entry.number);
     let note = conversation.people.hand_over_note.as_ref();
-    let begun = sim.common.witness().begun_effects.get(&entry.id).copied();
+    let begun = sim.common.observations().begun_effects.get(&entry.id).copied();
     let ledger = sim.ledger();
     let mut acts = ledger.acts_on(&conversation.id);
     let is_given_back =

@@ -260,7 +260,7 @@ where
             sim.common.broken(format!("{url} was never told {id} of {kind}"));
         }
     }
-    let committed = sim.common.witness().committed.clone();
+    let committed = sim.common.observations().committed.clone();
     for ((instance, _), arrived) in &sim.fake_world.phones() {
         let mut bounds = sim.bounds.iter();
         let is_own =

@@ -99,10 +99,11 @@ fn is_a_message<S, Q>(sim: &Simulator<S, Q>, id: &EventId) -> bool {
         return false;
     };
     // What changes a message that nobody has is nothing, unless the contact says something new by it.
-    let witness = sim.common.witness();
-    let known = |original| witness.stored.get(original) < witness.received.get(id).map(|(first, _)| first);
+    let observations = sim.common.observations();
+    let known =
+        |original| observations.stored.get(original) < observations.received.get(id).map(|(first, _)| first);
     match &spoken.changes {
-        Some(original) => witness.stored.contains_key(original) && known(original),
+        Some(original) => observations.stored.contains_key(original) && known(original),
         None => !spoken.from_me || ledger.typed.contains(&spoken.text),
     }
 }

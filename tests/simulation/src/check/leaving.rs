@@ -3,9 +3,9 @@
 
 use super::Told;
 use crate::executor::START_MS;
+use crate::observations::{Attempt, Observations};
 use crate::queue::WorkQueues;
 use crate::simulator::Simulator;
-use crate::witness::{Attempt, Witness};
 use recado_domain::ids::{InstanceId, MessageId, ThreadId};
 use recado_domain::message::Message;
 use recado_domain::outbox::{Outbox, OutboxState};
@@ -41,13 +41,13 @@ where
         messages.sort_by_key(|message| (message.conversation.number_in_thread(), message.ordinal));
         let mut late = Vec::new();
         {
-            let witness = sim.common.witness();
+            let observations = sim.common.observations();
             for (place, message) in messages.iter().enumerate() {
                 // A redriven one comes after what has left since.
                 if super::sends::redriven(sim, &message.message_id()) {
                     break;
                 }
-                late.extend(lateness(&witness, &messages[..place], message));
+                late.extend(lateness(&observations, &messages[..place], message));
             }
         }
         for (id, late) in late.into_iter().filter(|(_, late)| *late > SOON_MS) {
@@ -60,7 +60,7 @@ where
 
 /// How long `message` was kept waiting by nothing that is an obstacle, in milliseconds; `None` where it was never claimed, or
 /// where something was disturbed.
-fn lateness(witness: &Witness, before: &[&Message], message: &Message) -> Option<(MessageId, i64)> {
+fn lateness(observations: &Observations, before: &[&Message], message: &Message) -> Option<(MessageId, i64)> {
     // What waits for the person's other thread may be parked for a minute after that, and invitations may be held back.
     let out = message.out.as_ref();
     if out.is_some_and(|out| !out.beside.is_empty() || out.invitation.is_some()) {
@@ -68,9 +68,9 @@ fn lateness(witness: &Witness, before: &[&Message], message: &Message) -> Option
     }
     let id = message.message_id();
     let of_it = |attempt: &&Attempt| attempt.message == id;
-    let first = witness.attempts.iter().find(of_it)?;
-    let committed = *witness.committed.get(&id)?;
-    let not_before = witness.not_before.get(&id).copied().unwrap_or(committed);
+    let first = observations.attempts.iter().find(of_it)?;
+    let committed = *observations.committed.get(&id)?;
+    let not_before = observations.not_before.get(&id).copied().unwrap_or(committed);
     // Last words outlive the takeover that made what stood in front of them void.
     let outlives = message.out.as_ref().is_some_and(|out| out.last_words);
     let ends = before
@@ -78,12 +78,12 @@ fn lateness(witness: &Witness, before: &[&Message], message: &Message) -> Option
         .filter_map(|before| end_ms(before.out.as_ref()?, outlives));
     let free = ends.fold(committed.max(not_before), i64::max);
     let span = (committed, first.claimed_ms);
-    if is_disturbed(witness, span) || was_not_open(witness, &message.instance, span) {
+    if is_disturbed(observations, span) || was_not_open(observations, &message.instance, span) {
         return None;
     }
     // The instance's rate is everybody's: how long its slot was ahead when it was reserved.
     let slot = first.slot?;
-    let reserved = *witness.reserved.get(&(message.instance.clone(), slot))?;
+    let reserved = *observations.reserved.get(&(message.instance.clone(), slot))?;
     let ahead = (slot - START_MS - reserved).max(0);
     Some((id, first.claimed_ms - ahead - free))
 }
@@ -101,14 +101,17 @@ fn end_ms(out: &Outbox, outlives: bool) -> Option<i64> {
     Some(steps[last].at.as_millisecond() - START_MS)
 }
 
-fn is_disturbed(witness: &Witness, (from, to): (i64, i64)) -> bool {
-    let mut disturbed = witness.disturbed.iter();
+fn is_disturbed(observations: &Observations, (from, to): (i64, i64)) -> bool {
+    let mut disturbed = observations.disturbed.iter();
     disturbed.any(|at| (from - SETTLED_MS..=to).contains(at))
 }
 
 /// Whether the record of `instance` said at some time of that span that it could not send, or shortly before.
-fn was_not_open(witness: &Witness, instance: &InstanceId, (from, to): (i64, i64)) -> bool {
-    let of_it = witness.connections.iter().filter(|(of, _, _)| of == instance);
+fn was_not_open(observations: &Observations, instance: &InstanceId, (from, to): (i64, i64)) -> bool {
+    let of_it = observations
+        .connections
+        .iter()
+        .filter(|(of, _, _)| of == instance);
     let mut since: Option<i64> = None;
     for (_, at, is_open) in of_it {
         match (is_open, since) {

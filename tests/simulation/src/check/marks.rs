@@ -4,16 +4,16 @@
 use super::Told;
 use super::answers::covers;
 use super::waits::is_undisturbed;
+use crate::observations::Mark;
 use crate::person::phone;
 use crate::simulator::Simulator;
-use crate::witness::Mark;
 use recado_domain::config::InstanceConfig;
 use recado_domain::contact::ContactAddress;
 use recado_domain::event::{EventKind, derive_event_id};
 use recado_domain::message::Message;
 
 pub(super) fn check<S, Q>(sim: &Simulator<S, Q>, told: &[Told]) {
-    let marks = sim.common.witness().marks.clone();
+    let marks = sim.common.observations().marks.clone();
     for mark in &marks {
         let bound = sim.bounds.iter().find(|bound| bound.instance.id == mark.instance);
         if !bound.is_some_and(|bound| is_right(sim, bound, mark)) {

@@ -2,9 +2,9 @@
 //! second attempt said that it may have been sent before. Phones and mailboxes tell what arrived.
 
 use crate::fake_world::REMINDER_WORDS;
+use crate::observations::{Attempt, MailAttempt};
 use crate::queue::WorkQueues;
 use crate::simulator::Simulator;
-use crate::witness::{Attempt, MailAttempt};
 use recado_pipeline::ports::Store;
 use std::collections::BTreeMap;
 use std::fmt::Debug;
@@ -32,7 +32,7 @@ where
     Q: WorkQueues,
 {
     let mut arrivals: BTreeMap<(String, String), Vec<Arrival>> = BTreeMap::new();
-    let attempts = sim.common.witness().attempts.clone();
+    let attempts = sim.common.observations().attempts.clone();
     for ((instance, phone), arrived) in sim.fake_world.phones() {
         for one in arrived {
             let Some(meaning) = find_meaning(&one.text) else {
@@ -55,7 +55,7 @@ where
             arrivals.entry((to, meaning)).or_default().push(arrival);
         }
     }
-    let mails = sim.common.witness().mails.clone();
+    let mails = sim.common.observations().mails.clone();
     for one in sim.fake_world.mails() {
         let attempt = one.attempt.and_then(|place| mails.get(place));
         let arrival = Arrival {

@@ -56,7 +56,7 @@ fn outranked<S, Q>(sim: &Simulator<S, Q>, changes: &Changes, messages: &[Message
     if changes.taken.is_empty() {
         return;
     }
-    let attempts = sim.common.witness().attempts.clone();
+    let attempts = sim.common.observations().attempts.clone();
     for attempt in attempts.iter().filter(|attempt| attempt.by_ai) {
         let of_it = messages
             .iter()
@@ -286,7 +286,7 @@ fn reach<S, Q>(
 
 /// Words typed on the phone take the person's other conversations over first: also if they are never stored.
 fn words_that_may_take<S, Q>(sim: &Simulator<S, Q>, conversation: &Conversation) -> Vec<Change> {
-    let (ledger, witness) = (sim.ledger(), sim.common.witness());
+    let (ledger, observations) = (sim.ledger(), sim.common.observations());
     let typed = ledger.said.iter().filter(|(_, said)| {
         said.from_me
             && ledger.typed.contains(&said.text)
@@ -294,7 +294,7 @@ fn words_that_may_take<S, Q>(sim: &Simulator<S, Q>, conversation: &Conversation)
             && ContactAddress::parse(&said.address)
                 .is_some_and(|address| phone(&address) == phone(&conversation.address))
     });
-    let received = typed.filter_map(|(event, _)| witness.received.get(event));
+    let received = typed.filter_map(|(event, _)| observations.received.get(event));
     let taking = received.map(|(first, _)| Change {
         from_ms: *first,
         to_ms: i64::MAX,
@@ -374,9 +374,9 @@ fn typed<S, Q>(sim: &Simulator<S, Q>, message: &Message) -> Option<Typed> {
         return None;
     }
     let young = wants(sim, message);
-    let witness = sim.common.witness();
-    let at = *witness.stored.get(event)?;
-    let (received_ms, _) = *witness.received.get(event)?;
+    let observations = sim.common.observations();
+    let at = *observations.stored.get(event)?;
+    let (received_ms, _) = *observations.received.get(event)?;
     let takes_over = Change {
         from_ms: at,
         to_ms: at,

@@ -46,9 +46,10 @@ impl Persons {
             persons.of.insert(id.clone(), name.clone());
             persons.conversations.entry(name).or_default().push(id);
         }
-        let (ledger, witness) = (sim.ledger(), sim.common.witness());
+        let (ledger, observations) = (sim.ledger(), sim.common.observations());
         for (event, spoken) in ledger.said.iter().filter(|(_, spoken)| spoken.shows_both) {
-            let (Some(name), Some((first, last))) = (name_in(spoken), witness.received.get(event)) else {
+            let (Some(name), Some((first, last))) = (name_in(spoken), observations.received.get(event))
+            else {
                 continue;
             };
             let first = persons
@@ -57,7 +58,11 @@ impl Persons {
                 .map_or(*first, |known| *known.min(first));
             persons.may_be_joined.insert(name.clone(), first);
             let age = spoken.sent_at.map_or(0, |sent_at| START_MS + last - sent_at);
-            let Some(stored) = witness.stored.get(event).filter(|_| age < OLD_MS - CLOCKS_MS) else {
+            let Some(stored) = observations
+                .stored
+                .get(event)
+                .filter(|_| age < OLD_MS - CLOCKS_MS)
+            else {
                 continue;
             };
             let stored = persons

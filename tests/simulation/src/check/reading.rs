@@ -85,7 +85,7 @@ struct Change {
 }
 
 fn changes<S, Q>(sim: &Simulator<S, Q>) -> Vec<Change> {
-    let (ledger, witness) = (sim.ledger(), sim.common.witness());
+    let (ledger, observations) = (sim.ledger(), sim.common.observations());
     let of_contact = ledger.said.iter().filter(|(_, spoken)| !spoken.from_me);
     let changes = of_contact.filter_map(|(event, spoken)| {
         let versions = ledger.versions(event).into_iter();
@@ -94,7 +94,7 @@ fn changes<S, Q>(sim: &Simulator<S, Q>) -> Vec<Change> {
             event: event.clone(),
             original: spoken.changes.clone()?,
             deletes: spoken.kind == Kind::Deletion,
-            stored_ms: *witness.stored.get(event)?,
+            stored_ms: *observations.stored.get(event)?,
             old: old
                 .map(|(version, old)| (version.clone(), old.text.clone()))
                 .collect(),
@@ -111,15 +111,15 @@ fn shows(shown: &Shown, stored_ms: i64, words: &str) -> bool {
 /// Words that came in the place of a message before that message itself: it is read in them, though they may have been
 /// answered by then.
 pub(super) fn overtaken<S, Q>(sim: &Simulator<S, Q>, told: &[Told]) -> BTreeSet<String> {
-    let (ledger, witness) = (sim.ledger(), sim.common.witness());
+    let (ledger, observations) = (sim.ledger(), sim.common.observations());
     let overtook = ledger.said.iter().filter(|(event, spoken)| {
         let Some(original) = &spoken.changes else {
             return false;
         };
         // Their places tell it, also where the store wrote one of them and did not answer.
         stands_before(told, event, original).unwrap_or_else(|| {
-            let original = witness.stored.get(original);
-            original.is_some_and(|original| witness.stored.get(*event).is_none_or(|at| at <= original))
+            let original = observations.stored.get(original);
+            original.is_some_and(|original| observations.stored.get(*event).is_none_or(|at| at <= original))
         })
     });
     overtook.map(|(_, spoken)| spoken.text.clone()).collect()

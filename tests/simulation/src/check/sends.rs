@@ -26,7 +26,7 @@ where
     Q: WorkQueues,
 {
     let mut arrivals: BTreeMap<MessageId, Count> = BTreeMap::new();
-    let attempts = sim.common.witness().attempts.clone();
+    let attempts = sim.common.observations().attempts.clone();
     let mut words: BTreeMap<Words, Balance> = BTreeMap::new();
     for ((instance, phone), arrived) in sim.fake_world.phones() {
         for one in arrived {
@@ -188,7 +188,7 @@ fn order_of_persons<S, Q>(sim: &Simulator<S, Q>, told: &[Told]) {
             )
         })
         .collect();
-    let committed = sim.common.witness().committed.clone();
+    let committed = sim.common.observations().committed.clone();
     let clocks = 2 * sim.common.faults.skew_ms;
     for arrived in sim.fake_world.phones().values() {
         let mut seen: Vec<&MessageId> = Vec::new();
@@ -243,7 +243,7 @@ pub(super) fn redriven<S, Q>(sim: &Simulator<S, Q>, id: &MessageId) -> bool {
 
 /// Returns `true` for an invitation for which nothing else to its contact waited.
 fn was_held<S, Q>(sim: &Simulator<S, Q>, id: &MessageId) -> bool {
-    sim.common.witness().held.contains(id)
+    sim.common.observations().held.contains(id)
 }
 
 /// In no window leave more than burst + rate × (window + skew).

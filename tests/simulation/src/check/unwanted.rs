@@ -64,10 +64,10 @@ pub(super) fn is_stopped_at<S, Q>(sim: &Simulator<S, Q>, stopped: &[(i64, i64)],
 
 /// Every request for an invitation of a guest, to its provider or a carrier: when it left, and what it says.
 fn list_requests<S, Q>(sim: &Simulator<S, Q>, guest: &FakeGuest) -> Vec<(i64, String)> {
-    let witness = sim.common.witness();
-    let by_phone = witness.attempts.iter();
+    let observations = sim.common.observations();
+    let by_phone = observations.attempts.iter();
     let by_phone = by_phone.filter_map(|one| Some((one.requested_ms?, one.text.clone())));
-    let by_mail = witness.mails.iter();
+    let by_mail = observations.mails.iter();
     let by_mail = by_mail.filter_map(|one| Some((one.requested_ms?, one.text.clone())));
     let is_of_guest =
         |text: &str| text.starts_with(INVITES) && text.split_whitespace().nth(2) == Some(guest.name.as_str());
@@ -86,14 +86,14 @@ pub(super) fn list_stopped_spans<S, Q>(
     to: &ContactAddress,
     place: Option<usize>,
 ) -> Vec<(i64, i64)> {
-    let (ledger, witness) = (sim.ledger(), sim.common.witness());
+    let (ledger, observations) = (sim.ledger(), sim.common.observations());
     let said_by_guest = |word: &'static str| {
         let said = ledger.said.iter();
         said.filter(move |(_, said)| said.text == word && said.address == to.as_str())
     };
     // (Written, known.)
     let by_word = said_by_guest(STOP_WORD)
-        .filter_map(|(event, said)| Some((said.sent_at? - START_MS, *witness.stored.get(event)?)));
+        .filter_map(|(event, said)| Some((said.sent_at? - START_MS, *observations.stored.get(event)?)));
     let links = ledger
         .guests
         .links
@@ -101,7 +101,7 @@ pub(super) fn list_stopped_spans<S, Q>(
         .filter(|link| Some(link.guest) == place);
     let by_link = links.filter_map(|link| Some((link.begun_ms, link.told_ms?)));
     let returns: Vec<(i64, i64)> = said_by_guest(START_WORD)
-        .filter_map(|(event, said)| Some((said.sent_at? - START_MS, witness.received.get(event)?.0)))
+        .filter_map(|(event, said)| Some((said.sent_at? - START_MS, observations.received.get(event)?.0)))
         .collect();
     let skew = sim.common.faults.skew_ms;
     let spans = by_word.chain(by_link).map(|(written, known)| {

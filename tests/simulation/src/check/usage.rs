@@ -26,7 +26,7 @@ where
         .iter()
         .flat_map(|(conversation, _)| conversation.list_unsent_use());
     let committed = committed.chain(unsent);
-    let uncounted = sim.common.witness().uncounted.clone();
+    let uncounted = sim.common.observations().uncounted.clone();
     let committed = committed.chain(uncounted);
     let tenants: BTreeSet<_> = sim.bounds.iter().map(|bound| &bound.tenant.id).collect();
     let sums = tenants.into_iter().flat_map(|tenant| {

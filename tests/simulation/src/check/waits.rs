@@ -3,9 +3,9 @@
 use super::Told as Conversations;
 use crate::executor::START_MS;
 use crate::fake_world::traits;
+use crate::observations::Told;
 use crate::queue::WorkQueues;
 use crate::simulator::Simulator;
-use crate::witness::Told;
 use futures::executor::block_on;
 use recado_domain::event::EventKind;
 use recado_domain::ids::{EventId, MessageId};
@@ -40,13 +40,13 @@ where
         .collect();
     drop(ledger);
     for event in typed {
-        let witness = sim.common.witness();
-        let (enqueued, stored) = (witness.enqueued.get(&event), witness.stored.get(&event));
+        let observations = sim.common.observations();
+        let (enqueued, stored) = (observations.enqueued.get(&event), observations.stored.get(&event));
         if let (Some(enqueued), Some(stored)) = (enqueued, stored)
             && stored - enqueued > SOON_MS
         {
             let late = stored - enqueued;
-            drop(witness);
+            drop(observations);
             sim.common.broken(format!(
                 "words on the phone took effect {late} ms after they came: {event}"
             ));
@@ -82,12 +82,12 @@ where
 {
     let patience = to_millis(sim.settings.parked_max);
     let patience = patience + patience / LOOKED_AT + LOOKED_AT_MS;
-    let by_message = sim.common.witness().by_message();
+    let by_message = sim.common.observations().by_message();
     for message in told.iter().flat_map(|(_, messages)| messages) {
         let (id, Some(out)) = (message.message_id(), &message.out) else {
             continue;
         };
-        let committed = sim.common.witness().committed.get(&id).copied();
+        let committed = sim.common.observations().committed.get(&id).copied();
         let (Some(committed), false) = (committed, super::sends::redriven(sim, &id)) else {
             continue;
         };
@@ -125,7 +125,7 @@ where
     S: Store + Clone + Debug + 'static,
     Q: WorkQueues,
 {
-    let by_message = sim.common.witness().by_message();
+    let by_message = sim.common.observations().by_message();
     // What belongs to a batch may be stopped meanwhile. Invitations may be held back, and wait otherwise.
     let is_stoppable = |message: &&Message| {
         let mut out = message.out.iter();
@@ -205,7 +205,7 @@ where
         .filter(|other| other.instance == *instance)
         .map(Message::message_id)
         .collect();
-    let attempts = sim.common.witness().attempts.clone();
+    let attempts = sim.common.observations().attempts.clone();
     let troubled = attempts.iter().any(|attempt| {
         of_line.contains(&attempt.message)
             && (from_ms..=to_ms).contains(&attempt.claimed_ms)

@@ -1,4 +1,4 @@
-//! The other side of the tools that act: a calendar with events in versions, and an order desk that nobody can ask.
+//! The other side of the tools that act: a calendar with events in versions, and an order service that nobody can ask.
 
 use super::FakeWorld;
 use crate::executor::{Life, START_MS};

@@ -1,7 +1,7 @@
 //! Systems of tenants that are told of published events. Each endpoint that people make has a stand-in of its own behind another URL,
 //! which keeps all that it gets.
 
-use super::{Edge, FakeWorld};
+use super::{FakeServices, FakeWorld};
 use async_trait::async_trait;
 use recado_domain::ids::{Nonce, TenantId, WebhookEndpointId};
 use recado_domain::published_event::{EventCursor, PublishedEvent};
@@ -266,7 +266,7 @@ impl FakeWorld {
 }
 
 #[async_trait]
-impl EndpointPosts for Edge {
+impl EndpointPosts for FakeServices {
     async fn post_event(&self, post: EndpointPost<'_>) -> Result<PostAnswer, PostError> {
         let (common, url) = (&self.injector.common, &post.endpoint.url);
         self.injector.step_unchanged("post_event").await;

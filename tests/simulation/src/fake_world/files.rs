@@ -1,6 +1,6 @@
 //! The files that a provider gives.
 
-use super::provider::Edge;
+use super::provider::FakeServices;
 use super::webhooks::holds_file;
 use super::{CLOUD, Fates, FileFate};
 use recado_domain::config::InstanceConfig;
@@ -31,7 +31,7 @@ impl FailedDownloads {
     }
 }
 
-impl Edge {
+impl FakeServices {
     /// Gives the file of a message, as the line says, late or not at all.
     pub(super) async fn give_file(
         &self,
@@ -99,6 +99,6 @@ impl Edge {
         let event = derive_event_id(bound.instance.provider, &external, EventKind::Message, id);
         let key = webhook_file_key(&event);
         let is_held = request.media.source.as_deref().is_some_and(holds_file);
-        is_held && !self.injector.common.witness().unkept_files.contains(&key)
+        is_held && !self.injector.common.observations().unkept_files.contains(&key)
     }
 }

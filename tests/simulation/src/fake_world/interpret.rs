@@ -1,7 +1,7 @@
 //! What an event's body says, as the simulated providers write it.
 
 use super::CLOUD;
-use super::provider::Edge;
+use super::provider::FakeServices;
 use recado_domain::contact::ContactAddress;
 use recado_domain::content::{Content, Media, MediaKind};
 use recado_domain::context::MessageContext;
@@ -12,7 +12,7 @@ use recado_domain::provider::Provider;
 use recado_domain::reason::Reason;
 use serde_json::Value;
 
-impl Edge {
+impl FakeServices {
     /// Reads a webhook's event.
     pub(super) fn read(&self, job: &InboundJob, payload: &Value) -> InboundEvent {
         match job.kind {

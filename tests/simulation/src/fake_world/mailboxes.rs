@@ -1,6 +1,6 @@
 //! The carriers of e-mail, and the mailboxes that they fill.
 
-use super::{Edge, FakeWorld};
+use super::{FakeServices, FakeWorld};
 use crate::executor::Life;
 use async_trait::async_trait;
 use recado_domain::config::{EmailSender, RepeatRule};
@@ -66,7 +66,7 @@ pub struct ArrivedMail {
     pub to: String,
     /// Text.
     pub text: String,
-    /// Place of the witness's attempt that gave it to its carrier.
+    /// Place of the observed attempt that gave it to its carrier.
     pub attempt: Option<usize>,
 }
 
@@ -119,7 +119,7 @@ impl FakeWorld {
     }
 }
 
-impl Edge {
+impl FakeServices {
     fn draw_mail_fate(&self) -> MailFate {
         let common = &self.injector.common;
         let (scripted, has_troubles) = {
@@ -169,7 +169,7 @@ impl Edge {
 }
 
 #[async_trait]
-impl EmailSenders for Edge {
+impl EmailSenders for FakeServices {
     async fn send_email(&self, sender: &EmailSender, email: &Email) -> Result<AcceptedEmail, EmailError> {
         self.injector.frozen.store(i64::MIN, Ordering::Relaxed);
         let attempt = self.injector.note_mail_request(&email.id, &email.text);

@@ -2,8 +2,8 @@ use super::{FakeWorld, Fate, failed_event, traits};
 use crate::executor::Life;
 use crate::fault_injector::FaultInjector;
 use crate::mutation::Mutation;
+use crate::observations::Mark;
 use crate::person::phone;
-use crate::witness::Mark;
 use async_trait::async_trait;
 use jiff::Timestamp;
 use recado_domain::config::{ConfigError, Instance, InstanceConfig};
@@ -30,15 +30,15 @@ const TIMEOUT_MS: i64 = 20_000;
 /// The longest text that it takes: short, so that long replies cost little.
 pub(super) const TEXT_MAX: usize = 120;
 
-/// The provider, as one running function has it.
+/// The provider and the other services outside, as one running function reaches them.
 #[derive(Debug, Clone)]
-pub struct Edge {
+pub struct FakeServices {
     pub(super) fake_world: FakeWorld,
     pub(super) injector: FaultInjector,
 }
 
-impl Edge {
-    /// See [`Edge`].
+impl FakeServices {
+    /// See [`FakeServices`].
     pub fn new(fake_world: FakeWorld, injector: FaultInjector) -> Self {
         Self { fake_world, injector }
     }
@@ -50,7 +50,7 @@ impl Edge {
             to: to.clone(),
             typing,
         };
-        self.injector.common.witness().marks.push(mark);
+        self.injector.common.observations().marks.push(mark);
     }
 
     fn draw(&self, bound: &InstanceConfig, message: &MessageId) -> Option<Fate> {
@@ -234,7 +234,7 @@ impl Edge {
     /// somebody stalls.
     fn check_echo(&self, message: &MessageId) {
         let common = &self.injector.common;
-        let echoed = common.witness().echoed.get(message).copied();
+        let echoed = common.observations().echoed.get(message).copied();
         let is_late = echoed.is_some_and(|echoed| echoed + 10_000 < common.simulation.elapsed_ms());
         let excused = common.counters().stalls > 0 || !self.fake_world.failures(message).is_empty();
         if is_late && !excused {
@@ -276,16 +276,18 @@ impl Edge {
 
     /// The request hangs at the provider and goes out when nobody waits for it any more.
     fn go_out_late(&self, bound: &InstanceConfig, message: &OutgoingMessage) {
-        let (edge, bound, message) = (self.clone(), bound.clone(), message.clone());
+        let (services, bound, message) = (self.clone(), bound.clone(), message.clone());
         let attempt = self.injector.attempt();
         let simulation = self.injector.common.simulation.clone();
         simulation.clone().spawn(Life::default(), async move {
             simulation
                 .sleep(TIMEOUT_MS + simulation.between(500, 60_000))
                 .await;
-            let connected = edge.fake_world.line(&bound.instance.id, |line| line.connected);
+            let connected = services
+                .fake_world
+                .line(&bound.instance.id, |line| line.connected);
             if let (Some(true), Some(external)) = (connected, bound.instance.resolve_external_id()) {
-                edge.take(&bound, &external, &message, attempt);
+                services.take(&bound, &external, &message, attempt);
             }
         });
     }
@@ -321,7 +323,7 @@ fn as_told(injector: &FaultInjector, outcome: SendOutcome) -> SendOutcome {
 }
 
 #[async_trait]
-impl Providers for Edge {
+impl Providers for FakeServices {
     fn capabilities(&self, provider: Provider) -> ProviderCapabilities {
         traits(provider)
     }

@@ -53,7 +53,7 @@ pub fn calendar_of(tool: &Tool) -> Option<Calendar> {
     Some(serde_json::from_value(calendar).expect("a calendar"))
 }
 
-/// The tool of the order desk in the configuration: its effects cannot be asked about.
+/// The tool of the order service in the configuration: its effects cannot be asked about.
 pub fn blind_tool(tenant: &TenantId) -> Tool {
     make_tool(
         json!({"id": format!("{tenant}-order"), "tenant": tenant, "name": "order",

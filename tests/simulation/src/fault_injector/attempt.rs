@@ -10,7 +10,7 @@ use std::sync::atomic::Ordering;
 const NONE: usize = usize::MAX;
 
 impl FaultInjector {
-    /// Returns the place of the witness's attempt that the function is at.
+    /// Returns the place of the observed attempt that the function is at.
     pub fn attempt(&self) -> Option<usize> {
         let at = self.attempt.load(Ordering::Relaxed);
         (at != NONE).then_some(at)
@@ -19,7 +19,7 @@ impl FaultInjector {
     /// The claim of `message` has taken effect.
     pub fn note_claim(&self, message: &Message) {
         let at_ms = self.common.simulation.elapsed_ms();
-        if let Some(number) = self.common.witness().claim(message, at_ms) {
+        if let Some(number) = self.common.observations().claim(message, at_ms) {
             self.attempt.store(number, Ordering::Relaxed);
         }
     }
@@ -28,7 +28,7 @@ impl FaultInjector {
     pub fn note_request(&self) {
         let at_ms = self.common.simulation.elapsed_ms();
         if let Some(number) = self.attempt() {
-            self.common.witness().attempts[number].requested_ms = Some(at_ms);
+            self.common.observations().attempts[number].requested_ms = Some(at_ms);
         }
     }
 
@@ -36,7 +36,7 @@ impl FaultInjector {
     pub fn note_outcome(&self, outcome: &SendOutcome) {
         let at_ms = self.common.simulation.elapsed_ms();
         if let Some(number) = self.attempt() {
-            self.common.witness().tell(number, outcome, at_ms);
+            self.common.observations().tell(number, outcome, at_ms);
         }
     }
 
@@ -49,9 +49,9 @@ impl FaultInjector {
             .out
             .as_ref()
             .is_some_and(|out| matches!(out.state, OutboxState::Sending { .. }));
-        let mut witness = self.common.witness();
-        if witness.attempts[number].message == message.message_id() && !open {
-            witness.attempts[number].settled = true;
+        let mut observations = self.common.observations();
+        if observations.attempts[number].message == message.message_id() && !open {
+            observations.attempts[number].settled = true;
             self.attempt.store(NONE, Ordering::Relaxed);
         }
     }

@@ -1,7 +1,7 @@
 //! The attempts at e-mails: noted as they go on, for the checks.
 
 use super::FaultInjector;
-use crate::witness::MailAttempt;
+use crate::observations::MailAttempt;
 use recado_domain::email::EmailState;
 use recado_domain::invitations::{Invitation, InvitationState};
 
@@ -14,11 +14,11 @@ impl FaultInjector {
         let (id, at_ms) = (invitation.id.to_string(), self.common.simulation.elapsed_ms());
         let state = outbox.state.as_str();
         self.common.note(|| format!("{id} is {state}"));
-        let mut witness = self.common.witness();
-        let of_it = witness.mails.iter_mut().filter(|mail| mail.invitation == id);
+        let mut observations = self.common.observations();
+        let of_it = observations.mails.iter_mut().filter(|mail| mail.invitation == id);
         of_it.for_each(|mail| mail.is_settled = true);
         if matches!(outbox.state, EmailState::Sending { .. }) {
-            witness.mails.push(MailAttempt {
+            observations.mails.push(MailAttempt {
                 invitation: id,
                 function: self.number,
                 marked: outbox.maybe_sent,
@@ -37,10 +37,10 @@ impl FaultInjector {
         self.common
             .note(|| format!("{} gives {invitation} to its carrier", self.function));
         let (place, is_settled) = {
-            let mut witness = self.common.witness();
-            let mut mails = witness.mails.iter();
+            let mut observations = self.common.observations();
+            let mut mails = observations.mails.iter();
             let place = mails.rposition(|mail| mail.function == self.number && mail.invitation == invitation);
-            let mut attempt = place.and_then(|place| witness.mails.get_mut(place));
+            let mut attempt = place.and_then(|place| observations.mails.get_mut(place));
             if let Some(attempt) = attempt.as_mut() {
                 attempt.requested_ms = Some(at_ms);
                 text.clone_into(&mut attempt.text);

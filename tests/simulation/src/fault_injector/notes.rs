@@ -14,7 +14,7 @@ impl FaultInjector {
         // Also what a store wrote before and did not answer.
         if is_new || matches!(stored, StoreInboundOutcome::AlreadyStored(_)) {
             let at = self.common.simulation.elapsed_ms();
-            self.common.witness().store(write.event, at);
+            self.common.observations().store(write.event, at);
         }
         if is_new {
             let (id, content) = (write.message.message_id(), &write.message.content);
@@ -25,14 +25,14 @@ impl FaultInjector {
     /// Whoever handles an event has it from the queue.
     pub fn note_handled(&self, event: &EventId) {
         let at = self.common.simulation.elapsed_ms();
-        self.common.witness().enqueue(event, at);
+        self.common.observations().enqueue(event, at);
     }
 
     /// Notes that messages were committed.
     pub fn note_commit(&self, messages: &[Message]) {
         let at = self.common.simulation.elapsed_ms();
         for message in messages {
-            self.common.witness().commit(message, at);
+            self.common.observations().commit(message, at);
         }
     }
 
@@ -40,14 +40,14 @@ impl FaultInjector {
     pub fn note_begun_effect(&self, journal: &Journal) {
         let at = self.common.simulation.elapsed_ms();
         if let Some(entry) = journal.find_entry(journal.last) {
-            let mut witness = self.common.witness();
-            witness.begun_effects.entry(entry.id.clone()).or_insert(at);
+            let mut observations = self.common.observations();
+            observations.begun_effects.entry(entry.id.clone()).or_insert(at);
         }
     }
 
     /// A mutation keeps what this reply used out of the sums.
     pub fn note_uncounted(&self, parts: &[Message]) {
-        self.common.witness().uncounted.extend(usage_of_reply(parts));
+        self.common.observations().uncounted.extend(usage_of_reply(parts));
     }
 
     /// What `write` writes of `message` is how its attempt ended.
@@ -56,9 +56,9 @@ impl FaultInjector {
         write: impl Future<Output = PortResult<WriteOutcome>>,
         message: &Message,
     ) -> PortResult<WriteOutcome> {
-        self.common.witness().begin_write(&message.message_id());
+        self.common.observations().begin_write(&message.message_id());
         let written = write.await?;
-        self.common.witness().end_write(&message.message_id());
+        self.common.observations().end_write(&message.message_id());
         let state = message.out.as_ref().map(|out| out.state.as_str());
         self.common
             .note(|| format!("{} written as {state:?}: {written:?}", message.message_id()));
@@ -66,7 +66,7 @@ impl FaultInjector {
             self.note_written(message);
             let now = self.common.simulation.now();
             if message.out.as_ref().is_some_and(|out| out.is_held_back(now)) {
-                self.common.witness().held.insert(message.message_id());
+                self.common.observations().held.insert(message.message_id());
             }
         }
         Ok(written)

@@ -32,11 +32,15 @@ impl<Q: Queues> FaultyPort<Q> {
         let OutboundJob::Send(job) = job else { return false };
         let now = self.injector.common.simulation.elapsed_ms();
         let id = format!("{}-{}", job.conversation, job.upto);
-        let mut witness = self.injector.common.witness();
-        if witness.send_jobs.get(&id).is_some_and(|at| now - at < KNOWN_MS) {
+        let mut observations = self.injector.common.observations();
+        if observations
+            .send_jobs
+            .get(&id)
+            .is_some_and(|at| now - at < KNOWN_MS)
+        {
             return true;
         }
-        witness.send_jobs.insert(id, now);
+        observations.send_jobs.insert(id, now);
         false
     }
 
@@ -69,7 +73,7 @@ impl<Q: Queues> FaultyPort<Q> {
                 let at = self.injector.common.simulation.elapsed_ms();
                 for (job, found) in events.iter().zip(recorded) {
                     if *found != RecordEventOutcome::Settled {
-                        self.injector.common.witness().enqueue(&job.event, at);
+                        self.injector.common.observations().enqueue(&job.event, at);
                     }
                 }
             }
@@ -125,11 +129,11 @@ impl<Q: Queues> Queues for FaultyPort<Q> {
     /// Notes which files of webhooks may not be stored: their provider gives them.
     async fn put_payload(&self, key: &str, payload: &Value) -> PortResult<()> {
         let common = &self.injector.common;
-        let is_first = common.witness().unkept_files.insert(key.to_owned());
+        let is_first = common.observations().unkept_files.insert(key.to_owned());
         self.around("put_payload", self.inner.put_payload(key, payload))
             .await?;
         if is_first {
-            common.witness().unkept_files.remove(key);
+            common.observations().unkept_files.remove(key);
         }
         Ok(())
     }
@@ -139,7 +143,7 @@ impl<Q: Queues> Queues for FaultyPort<Q> {
             self.inner.enqueue_inbound(events).await?;
             let at = self.injector.common.simulation.elapsed_ms();
             for event in events {
-                self.injector.common.witness().enqueue(&event.job.event, at);
+                self.injector.common.observations().enqueue(&event.job.event, at);
             }
             Ok(())
         };
@@ -160,7 +164,7 @@ impl<Q: Queues> Queues for FaultyPort<Q> {
         if let StepRecords::Events(events) = step.records {
             let at = self.injector.common.simulation.elapsed_ms();
             for job in events {
-                self.injector.common.witness().receive(&job.event, at);
+                self.injector.common.observations().receive(&job.event, at);
             }
         }
         let name = step.records.name();

@@ -37,10 +37,10 @@ pub(super) fn portfolio_bounds() -> Vec<InstanceConfig> {
         bound(0, 0, Provider::Meta, None),
         bound(1, 0, Provider::Meta, None),
     ];
-    let keeper = bounds[0].instance.id.clone();
+    let budget_owner = bounds[0].instance.id.clone();
     for bound in &mut bounds {
         bound.instance.portfolio = Some(Portfolio {
-            instance: Some(keeper.clone()),
+            instance: Some(budget_owner.clone()),
             people_per_day: None,
         });
     }

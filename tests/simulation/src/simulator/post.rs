@@ -99,7 +99,7 @@ where
     fn acknowledged(&self, item: &WebhookItem) {
         match item {
             WebhookItem::Event(event) => {
-                let known = self.common.witness().enqueued.contains_key(&event.id);
+                let known = self.common.observations().enqueued.contains_key(&event.id);
                 if !known {
                     self.common.broken(format!(
                         "event {} was acknowledged before it was enqueued",

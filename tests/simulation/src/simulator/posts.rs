@@ -2,7 +2,7 @@
 
 use super::{Simulator, Style};
 use crate::executor::Life;
-use crate::fake_world::Edge;
+use crate::fake_world::FakeServices;
 use crate::fault_injector::FaultInjector;
 use crate::queue::WorkQueues;
 use futures::executor::block_on;
@@ -92,7 +92,7 @@ where
 
     async fn serve_endpoint(&self, injector: &FaultInjector, job: &EndpointJob) {
         let world = self.world(injector);
-        let posts = Edge::new(self.fake_world.clone(), injector.clone());
+        let posts = FakeServices::new(self.fake_world.clone(), injector.clone());
         if self.style == Style::Lambda {
             let body = serde_json::to_string(job).expect("a job is written");
             let deadline = add_millis(injector.now(), CUT_OFF_MS);

@@ -1,6 +1,6 @@
 use super::{Simulator, Style, whole_seconds};
 use crate::executor::Life;
-use crate::fake_world::Edge;
+use crate::fake_world::FakeServices;
 use crate::fault_injector::FaultInjector;
 use crate::queue::{Got, WorkQueues};
 use futures::future::join_all;
@@ -127,7 +127,7 @@ where
             QueueName::Inbound => process::process(&world, &got.body, got.receives).await,
             QueueName::Turns => handle_turns_message(&world, &got.body, got.receives, None).await,
             QueueName::Outbound => {
-                let carriers = Edge::new(self.fake_world.clone(), injector.clone());
+                let carriers = FakeServices::new(self.fake_world.clone(), injector.clone());
                 handle_outbound_message(&world, &carriers, &got.body, got.receives, Some(deadline)).await
             }
         };

@@ -22,14 +22,14 @@ const TOKEN: &str = "token-of-this-test-of-32-characters";
 const FORMATS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../formats");
 
 /// What moves, in a folder that goes with the test.
-struct House {
+struct MovedInstallation {
     folder: PathBuf,
     stand_ins: StandIns,
     table: String,
     bucket: String,
 }
 
-impl Drop for House {
+impl Drop for MovedInstallation {
     fn drop(&mut self) {
         let _removed = fs::remove_dir_all(&self.folder);
     }
@@ -57,7 +57,7 @@ fn run(mut command: Command) -> Value {
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
-impl House {
+impl MovedInstallation {
     async fn build() -> Self {
         let (aws, name) = (clients(ACCOUNT), fresh("moving"));
         make_table(&aws.dynamodb, &name).await;
@@ -119,7 +119,7 @@ impl House {
     }
 
     /// Makes a data folder of a released format. Returns what its program answered, by paths.
-    fn move_in(&self, data: &str) -> Map<String, Value> {
+    fn unpack_folder(&self, data: &str) -> Map<String, Value> {
         let releases = fs::read_dir(FORMATS).unwrap();
         let release = releases.map(|release| release.unwrap().path()).max().unwrap();
         let data = self.path(data);
@@ -189,28 +189,28 @@ impl Drop for Server {
 
 #[tokio::test]
 async fn an_installation_that_moves_to_aws_and_back_is_the_same() {
-    let house = House::build().await;
-    let answers = house.move_in("old");
-    let left = run(house.on_machine("old", &["export", "there", "--json"]));
-    let taken = run(house.on_aws(&["import", "there", "--json"]));
+    let moved = MovedInstallation::build().await;
+    let answers = moved.unpack_folder("old");
+    let left = run(moved.on_machine("old", &["export", "there", "--json"]));
+    let taken = run(moved.on_aws(&["import", "there", "--json"]));
     assert_eq!(taken["records"], left["records"]);
     assert_eq!(
-        run(house.on_aws(&["import", "there", "--json"]))["was_finished"],
+        run(moved.on_aws(&["import", "there", "--json"]))["was_finished"],
         true
     );
-    run(house.on_aws(&["export", "back", "--json"]));
-    let taken = run(house.on_machine("new", &["import", "back", "--json"]));
+    run(moved.on_aws(&["export", "back", "--json"]));
+    let taken = run(moved.on_machine("new", &["import", "back", "--json"]));
     assert_eq!(taken["records"], left["records"]);
-    run(house.on_machine("new", &["export", "after", "--json"]));
+    run(moved.on_machine("new", &["export", "after", "--json"]));
 
-    let there = house.content("there");
+    let there = moved.content("there");
     let kinds = there["kinds"].as_object().unwrap().values();
     assert!(kinds.filter(|kind| kind["count"] != 0).count() > 15, "{there}");
     assert!(there["files"].as_array().unwrap().len() > 1, "{there}");
-    assert_eq!(house.content("back"), there);
-    assert_eq!(house.content("after"), there);
+    assert_eq!(moved.content("back"), there);
+    assert_eq!(moved.content("after"), there);
 
-    let (_server, url) = house.serve("new");
+    let (_server, url) = moved.serve("new");
     let http = recado_http_client::build_http_client().unwrap();
     for (path, before) in answers {
         let request = http.get(format!("{url}{path}")).bearer_auth(TOKEN);

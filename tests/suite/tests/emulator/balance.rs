@@ -7,8 +7,8 @@ use recado_testkit::audit::{Audit, Balance};
 use recado_testkit::chance::seed;
 use recado_testkit::servers::{Behaviour, ConnectionState};
 use recado_testkit::soak::console::Console;
-use recado_testkit::soak::load::{Door, Load};
-use recado_testkit::soak::weather::say_open;
+use recado_testkit::soak::load::{Load, WebhookClient};
+use recado_testkit::soak::provider_faults::say_open;
 use recado_testkit::webhooks::evolution_connection;
 use serde_json::json;
 use std::collections::BTreeSet;
@@ -24,8 +24,8 @@ const TOO_LONG: Duration = Duration::from_secs(22);
 const OVER: Duration = Duration::from_secs(20);
 
 impl Bench {
-    pub(crate) fn door(&self) -> Door {
-        Door::new(
+    pub(crate) fn client(&self) -> WebhookClient {
+        WebhookClient::new(
             self.http.clone(),
             &self.stack.url(""),
             (self.stack.master(), &self.stack.token),
@@ -37,14 +37,14 @@ impl Bench {
         let console = Console::new(self.http.clone(), &self.stack.url(""), &self.stack.token);
         let asked = load.asked();
         let numbers: BTreeSet<String> = asked.iter().map(|asked| asked.number.clone()).collect();
-        let door = self.door();
+        let client = self.client();
         let records = eventually_within(limit, "all open work to be done", || async {
             let health = console
                 .look(&format!("/health/whatsapp?instance={BALANCED}"))
                 .await?;
             if health["instances"][0]["connection"] != "open" {
                 // It was closed because its provider hung; the provider says that it is there.
-                say_open(BALANCED, &door).await;
+                say_open(BALANCED, &client).await;
                 return None;
             }
             let records = console.records(|number| numbers.contains(number)).await;
@@ -102,18 +102,18 @@ async fn with_a_provider_that_fails_in_every_way_the_audit_passes() {
         Behaviour::Swallow(TOO_LONG),
     ]);
     let load = Load::new(seed(), &[BALANCED], 5_521_900_000_000, 12, 60, OVER);
-    let door = bench.door();
-    let unplugged = async {
+    let client = bench.client();
+    let disconnected = async {
         tokio::time::sleep(OVER / 2).await;
         provider.set_connection_of(BALANCED, ConnectionState::Close);
         let closed = evolution_connection(BALANCED, "close", "2026-01-05T12:00:00.000Z");
-        while !door.knock(&closed).await {}
+        while !client.post_once(&closed).await {}
         tokio::time::sleep(OVER / 4).await;
         provider.set_connection_of(BALANCED, ConnectionState::Open);
         let open = evolution_connection(BALANCED, "open", "2026-01-05T12:00:05.000Z");
-        while !door.knock(&open).await {}
+        while !client.post_once(&open).await {}
     };
-    tokio::join!(load.run(&door), unplugged);
+    tokio::join!(load.run(&client), disconnected);
     let balance = bench.balance(&load, REPEATED_WITHIN).await;
     assert!(balance.holds(), "{balance}");
     assert_eq!(balance.received, 60, "{balance}");

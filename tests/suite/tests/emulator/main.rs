@@ -10,6 +10,7 @@
 #[path = "../account.rs"]
 mod account;
 mod alarms;
+mod authorization;
 mod balance;
 mod bench;
 mod contact;
@@ -18,7 +19,6 @@ mod crowd;
 mod dead_letters;
 mod deliveries;
 mod delivery_service;
-mod doors;
 mod expired;
 mod files;
 mod hours;

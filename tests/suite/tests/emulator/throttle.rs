@@ -49,7 +49,7 @@ impl Bench {
 async fn functions_that_are_throttled_for_a_while_lose_and_double_nothing() {
     let bench = Bench::alone().await;
     let load = Load::new(seed(), &[BALANCED], 5_521_910_000_000, 6, 30, OVER);
-    let door = bench.door();
+    let client = bench.client();
     let throttled = async {
         for function in ["webhook", "processor", "sender"] {
             tokio::time::sleep(STOPPED / 3).await;
@@ -58,7 +58,7 @@ async fn functions_that_are_throttled_for_a_while_lose_and_double_nothing() {
             bench.stop(function, false).await;
         }
     };
-    tokio::join!(load.run(&door), throttled);
+    tokio::join!(load.run(&client), throttled);
     let balance = bench.balance(&load, COMES_AGAIN_WITHIN).await;
     assert!(balance.holds(), "{balance}");
     assert_eq!(

@@ -1,4 +1,4 @@
-//! The routes of the stack's HTTP API are the doors' own.
+//! The routes of the stack's HTTP API are the handlers' own.
 
 use super::*;
 
@@ -33,24 +33,24 @@ fn takes(route: &str, path: &str) -> bool {
     }
 }
 
-/// Method and path of every route of every door, with `x` for each parameter.
-fn doors_paths() -> Vec<(&'static str, String)> {
+/// Method and path of every route of every handler, with `x` for each parameter.
+fn handler_paths() -> Vec<(&'static str, String)> {
     let fill = |path: &str| {
         let segments = path.split('/');
         let filled = segments.map(|segment| if segment.starts_with('{') { "x" } else { segment });
         filled.collect::<Vec<_>>().join("/")
     };
-    let of_door = |(_, door): (Provider, &'static dyn WebhookHandler)| {
-        let methods = ["POST"].into_iter().chain(door.handshake().map(|_| "GET"));
-        methods.flat_map(move |method| door.paths().iter().map(move |path| (method, fill(path))))
+    let of_handler = |(_, handler): (Provider, &'static dyn WebhookHandler)| {
+        let methods = ["POST"].into_iter().chain(handler.handshake().map(|_| "GET"));
+        methods.flat_map(move |method| handler.paths().iter().map(move |path| (method, fill(path))))
     };
-    webhook_handlers().flat_map(of_door).collect()
+    webhook_handlers().flat_map(of_handler).collect()
 }
 
 #[test]
-fn each_path_of_a_door_leads_to_the_webhook_function() {
+fn each_path_of_a_handler_leads_to_the_webhook_function() {
     let routes = routes();
-    let all = doors_paths();
+    let all = handler_paths();
     assert!(all.len() > 15, "{all:?}");
     for (method, path) in all {
         let led = routes
@@ -61,11 +61,11 @@ fn each_path_of_a_door_leads_to_the_webhook_function() {
 }
 
 #[test]
-fn each_route_to_the_webhook_function_is_a_doors_path() {
-    let doors = doors_paths();
+fn each_route_to_the_webhook_function_is_a_handlers_path() {
+    let handlers = handler_paths();
     let of_webhooks = routes().into_iter().filter(|(_, _, webhook)| *webhook);
     for (method, route, _) in of_webhooks {
-        let found = doors
+        let found = handlers
             .iter()
             .any(|(known, path)| *known == method && takes(route, path));
         assert!(found, "{method} {route} leads nowhere");

@@ -256,7 +256,7 @@ fn check_answers(sim: &Machine, row: &str, concerns: Concerns) -> bool {
         .map(|(event, meaning)| {
             let at = sim
                 .common
-                .witness()
+                .observations()
                 .received
                 .get(&event)
                 .map_or(0, |(first, _)| *first);

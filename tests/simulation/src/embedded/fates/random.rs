@@ -112,12 +112,12 @@ fn make(seed: u64, traced: bool) -> Machine {
 }
 
 fn play_damage(seed: u64, traced: bool) -> Outcome {
-    let dice = Simulation::new(seed);
-    let (kind, concerns) = dice.pick(KINDS);
+    let simulation = Simulation::new(seed);
+    let (kind, concerns) = simulation.pick(KINDS);
     let damaged = Damaged {
         kind,
         concerns,
-        damage: dice.pick(&[Damage::CutOff, Damage::Replaced]),
+        damage: simulation.pick(&[Damage::CutOff, Damage::Replaced]),
         missing: Missing::Nothing,
     };
     damage::play(seed, damaged, traced).outcome

@@ -108,9 +108,15 @@ impl<S: Store> OutboxStore for FaultyPort<S> {
         let guard = guard.or(of_last_words.as_ref());
         let guard_used = guard.filter(|_| !self.injector.lacks(Mutation::ClaimWithoutGuard));
         let effect = async {
-            self.injector.common.witness().begin_write(&message.message_id());
+            self.injector
+                .common
+                .observations()
+                .begin_write(&message.message_id());
             let claimed = self.inner.claim_message(message, guard_used, flight).await?;
-            self.injector.common.witness().end_write(&message.message_id());
+            self.injector
+                .common
+                .observations()
+                .end_write(&message.message_id());
             if claimed == ClaimOutcome::Claimed {
                 self.injector.note_claim(message);
                 self.check_takeover(message).await?;
@@ -180,7 +186,10 @@ impl<S: Store> OutboxStore for FaultyPort<S> {
             let recorded = self.inner.change_in_flight(instance, flight, change).await?;
             if recorded && echo == Echo::Sure {
                 let at = self.injector.common.simulation.elapsed_ms();
-                self.injector.common.witness().record_echo(&flight.message, at);
+                self.injector
+                    .common
+                    .observations()
+                    .record_echo(&flight.message, at);
             }
             Ok(recorded)
         };

@@ -31,7 +31,7 @@ impl<S: Store> Inbox for FaultyPort<S> {
 
     async fn record_event(&self, job: &InboundJob) -> PortResult<RecordEventOutcome> {
         let at = self.injector.common.simulation.elapsed_ms();
-        self.injector.common.witness().receive(&job.event, at);
+        self.injector.common.observations().receive(&job.event, at);
         let recorded = self.around("record_event", self.inner.record_event(job)).await?;
         if recorded == RecordEventOutcome::Pending && self.injector.lacks(Mutation::PendingIsNotEnqueuedAgain)
         {

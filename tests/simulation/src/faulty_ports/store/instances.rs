@@ -77,7 +77,7 @@ impl<S: Store> Instances for FaultyPort<S> {
                 let slot = (id.clone(), at.as_millisecond());
                 self.injector
                     .common
-                    .witness()
+                    .observations()
                     .reserved
                     .entry(slot)
                     .or_insert(at_ms);
@@ -109,7 +109,7 @@ impl<S: Store> Instances for FaultyPort<S> {
             if let InstanceChange::Connection(update) = change {
                 let at_ms = self.injector.common.simulation.elapsed_ms();
                 let is_open = update.connection == ConnectionStatus::Open;
-                let connections = &mut self.injector.common.witness().connections;
+                let connections = &mut self.injector.common.observations().connections;
                 connections.push((id.clone(), at_ms, is_open));
             }
             Ok(changed)

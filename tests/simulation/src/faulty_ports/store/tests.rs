@@ -18,7 +18,7 @@ use std::sync::Arc;
 /// How long after the write somebody looks, in milliseconds.
 const LATER_MS: i64 = 7_000;
 
-/// Lets `function` run to its end, over a port that meets no trouble; what was witnessed.
+/// Lets `function` run to its end, over a port that meets no trouble; what was observed.
 fn run<F>(function: impl FnOnce(Simulation, Embedded, FaultyPort<Embedded>) -> F) -> Arc<Common>
 where
     F: Future<Output = ()> + Send + 'static,
@@ -61,7 +61,7 @@ fn an_outgoing_message_whose_commit_was_not_answered_is_committed_once_it_is_amo
             assert_eq!(port.list_open_messages(&fixture.thread()).await.unwrap().len(), 1);
         }
     });
-    let known = common.witness().committed.get(&id).copied();
+    let known = common.observations().committed.get(&id).copied();
     assert!(
         known.is_some_and(|at| (LATER_MS..2 * LATER_MS).contains(&at)),
         "{known:?}"
@@ -93,7 +93,7 @@ fn an_event_whose_message_was_stored_without_an_answer_is_stored_once_its_repeti
             "{again:?}"
         );
     });
-    let known = common.witness().stored.get(&event).copied();
+    let known = common.observations().stored.get(&event).copied();
     assert!(known.is_some_and(|at| at >= LATER_MS), "{known:?}");
 }
 

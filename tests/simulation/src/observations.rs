@@ -17,7 +17,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// See the module. All times are true, in milliseconds since the start.
 #[derive(Debug, Default)]
-pub struct Witness {
+pub struct Observations {
     /// When each event was handed to the store as received, first, and last before its message was stored.
     pub received: BTreeMap<EventId, (i64, i64)>,
     /// When each event was on the queue first.
@@ -70,7 +70,7 @@ pub struct Mark {
     pub typing: bool,
 }
 
-impl Witness {
+impl Observations {
     /// An event is handed to the store.
     pub fn receive(&mut self, event: &EventId, at_ms: i64) {
         let times = self.received.entry(event.clone()).or_insert((at_ms, at_ms));

@@ -1,4 +1,4 @@
-//! Attempts at e-mails, as the witness notes them.
+//! Attempts at e-mails, as the observations note them.
 
 /// One attempt to give an e-mail to its carrier: from the write that begins it to the next write of the same e-mail.
 #[derive(Debug, Clone)]

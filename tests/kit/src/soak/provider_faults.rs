@@ -1,7 +1,7 @@
 //! What goes wrong at a provider, by chance.
 
-use super::load::Door;
-use crate::chance::Dice;
+use super::load::WebhookClient;
+use crate::chance::SeededRng;
 use crate::servers::{Behaviour, ConnectionState, Fates, Journal};
 use crate::webhooks::evolution_connection;
 use recado_domain::Timestamp;
@@ -10,7 +10,7 @@ use std::time::Duration;
 
 /// The fates of a request to send, of 100, where the client waits for `patience` before it gives up, and looks for evidence
 /// for some time more before it repeats.
-pub fn storm(seed: u64, patience: Duration) -> Fates {
+pub fn random_faults(seed: u64, patience: Duration) -> Fates {
     let refusal = |code: u16, message: Value| {
         Behaviour::status(
             code,
@@ -41,32 +41,33 @@ pub fn storm(seed: u64, patience: Duration) -> Fates {
 }
 
 /// Every few seconds one of the instances loses its connection, says so by webhook, and comes back. Never ends.
-pub async fn unplug(seed: u64, instances: &[&str], provider: &Journal, door: &Door) {
-    let mut dice = Dice::new(seed, "connection");
+pub async fn drop_connections(seed: u64, instances: &[&str], provider: &Journal, client: &WebhookClient) {
+    let mut rng = SeededRng::new(seed, "connection");
     loop {
-        tokio::time::sleep(Duration::from_millis(1_500 + dice.below(3_000))).await;
-        let chosen = usize::try_from(dice.below(instances.len() as u64)).unwrap_or(0);
+        tokio::time::sleep(Duration::from_millis(1_500 + rng.below(3_000))).await;
+        let chosen = usize::try_from(rng.below(instances.len() as u64)).unwrap_or(0);
         let instance = instances[chosen];
         provider.set_connection_of(instance, ConnectionState::Close);
-        door.post(&state(instance, "close"), &mut dice).await;
-        tokio::time::sleep(Duration::from_millis(500 + dice.below(2_000))).await;
+        client.post(&state(instance, "close"), &mut rng).await;
+        tokio::time::sleep(Duration::from_millis(500 + rng.below(2_000))).await;
         provider.set_connection_of(instance, ConnectionState::Open);
-        door.post(&state(instance, "open"), &mut dice).await;
+        client.post(&state(instance, "open"), &mut rng).await;
     }
 }
 
 /// All is well again, and every instance says that it is connected.
-pub async fn clear(instances: &[&str], provider: &Journal, door: &Door) {
+pub async fn clear_faults(instances: &[&str], provider: &Journal, client: &WebhookClient) {
     provider.at_random(None);
     provider.set_connection(ConnectionState::Open);
     for instance in instances {
-        say_open(instance, door).await;
+        say_open(instance, client).await;
     }
 }
 
 /// An instance says that it is connected, as Evolution does whenever it connects anew.
-pub async fn say_open(instance: &str, door: &Door) {
-    door.post(&state(instance, "open"), &mut Dice::new(0, instance))
+pub async fn say_open(instance: &str, client: &WebhookClient) {
+    client
+        .post(&state(instance, "open"), &mut SeededRng::new(0, instance))
         .await;
 }
 
