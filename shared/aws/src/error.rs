@@ -73,8 +73,8 @@ pub(crate) fn port_error<E: ProvideErrorMetadata, R>(
         code: code.to_owned(),
         message,
     };
-    let hopeless = PERMANENT_ERROR_CODES.iter().any(|known| code.ends_with(known));
-    if hopeless {
+    let is_permanent = PERMANENT_ERROR_CODES.iter().any(|known| code.ends_with(known));
+    if is_permanent {
         PortError::invalid(what, cause)
     } else {
         PortError::unavailable(what, cause)

@@ -28,13 +28,13 @@ const REPEATED_AFTER: Duration = Duration::from_millis(50);
 /// Longest time for all connections.
 const ALL_LIMIT: Duration = Duration::from_secs(1);
 
-/// The sender of news to push connections.
+/// Tells push connections that there is more to read.
 #[derive(Debug, Clone)]
 pub struct PushSender {
     client: Client,
 }
 
-/// The results of telling connections.
+/// The results of notifying connections.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PushReport {
     /// The number of connections that were told.
@@ -55,8 +55,8 @@ impl PushReport {
 }
 
 /// The answer about one connection.
-enum Telling {
-    Told,
+enum PushOutcome {
+    Notified,
     Gone,
     Failed,
 }
@@ -88,40 +88,40 @@ impl PushSender {
     }
 
     /// Tells connections that there is more to read, several at a time, within a second in all.
-    pub async fn tell_connections(&self, connections: Vec<PushConnection>) -> PushReport {
+    pub async fn notify_connections(&self, connections: Vec<PushConnection>) -> PushReport {
         let count = connections.len();
         let told = stream::iter(connections).map(|connection| async move {
-            let telling = self.tell_connection(&connection.id).await;
-            (connection, telling)
+            let outcome = self.notify_connection(&connection.id).await;
+            (connection, outcome)
         });
         let until = Box::pin(tokio::time::sleep(ALL_LIMIT));
         let mut answers = Box::pin(told.buffer_unordered(TOLD_AT_ONCE).take_until(until));
         let mut report = PushReport::default();
-        while let Some((connection, telling)) = answers.next().await {
-            match telling {
-                Telling::Told => report.told += 1,
-                Telling::Gone => report.gone.push(connection),
-                Telling::Failed => report.failed += 1,
+        while let Some((connection, outcome)) = answers.next().await {
+            match outcome {
+                PushOutcome::Notified => report.told += 1,
+                PushOutcome::Gone => report.gone.push(connection),
+                PushOutcome::Failed => report.failed += 1,
             }
         }
         report.left = count - report.told - report.gone.len() - report.failed;
         report
     }
 
-    async fn tell_connection(&self, id: &str) -> Telling {
+    async fn notify_connection(&self, id: &str) -> PushOutcome {
         let request = self.client.post_to_connection().connection_id(id);
         match request.data(Blob::new(NEWS)).send().await {
-            Ok(_) => Telling::Told,
+            Ok(_) => PushOutcome::Notified,
             Err(error)
                 if error
                     .raw_response()
                     .is_some_and(|raw| raw.status().as_u16() == 410) =>
             {
-                Telling::Gone
+                PushOutcome::Gone
             }
             Err(error) => {
                 tracing::debug!(code = error_code(&error), "a push connection could not be told");
-                Telling::Failed
+                PushOutcome::Failed
             }
         }
     }

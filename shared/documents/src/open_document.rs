@@ -5,7 +5,7 @@ mod sheet;
 use crate::package::Package;
 use crate::story::{CellRows, Story};
 use crate::text::TextBuilder;
-use crate::xml::{Element, Mark, XmlReader};
+use crate::xml::{Element, XmlReader, XmlToken};
 use crate::{DocumentError, TextForm};
 use sheet::read_count;
 pub(crate) use sheet::read_open_spreadsheet;
@@ -152,19 +152,19 @@ impl<'a, 's, 't> OdtReader<'a, 's, 't> {
 
     /// Reads the rest of the element that began last.
     fn read_element(&mut self) -> Result<(), DocumentError> {
-        while let Some(mark) = self.reader.read_next_mark()? {
-            match mark {
-                Mark::Open(element) if self.is_not_shown(&element) => self.reader.skip_element()?,
-                Mark::Open(element) => self.begin_element(&element),
-                Mark::Close(_) => match self.open.pop() {
+        while let Some(token) = self.reader.read_next_token()? {
+            match token {
+                XmlToken::Open(element) if self.is_not_shown(&element) => self.reader.skip_element()?,
+                XmlToken::Open(element) => self.begin_element(&element),
+                XmlToken::Close(_) => match self.open.pop() {
                     Some(place) => self.end_element(place),
                     None => break,
                 },
-                Mark::Text(words) if self.paragraphs > 0 && self.hiding == 0 => {
+                XmlToken::Text(words) if self.paragraphs > 0 && self.hiding == 0 => {
                     self.story
                         .push_paragraph_text(&words.replace(['\n', '\r', '\t'], " "));
                 }
-                Mark::Text(_) => {}
+                XmlToken::Text(_) => {}
             }
             if self.story.is_limit_reached() {
                 break;

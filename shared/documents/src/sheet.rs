@@ -10,9 +10,9 @@ mod styles;
 mod tokens;
 
 use crate::package::Package;
-use crate::table::{TableTeller, append_plain_row};
+use crate::table::{TableRowWriter, append_plain_row};
 use crate::text::{TextBuilder, clean_text_line};
-use crate::xml::{Mark, XmlReader};
+use crate::xml::{XmlReader, XmlToken};
 use crate::{DocumentError, TextForm};
 use cells::RowReader;
 use comments::read_sheet_comments;
@@ -121,18 +121,18 @@ fn read_shared_texts(part: &str) -> Result<Vec<Box<str>>, DocumentError> {
 fn read_rich_text(reader: &mut XmlReader<'_>) -> Result<String, DocumentError> {
     let (mut words, mut depth, mut is_text) = (String::new(), 1_u32, false);
     while depth > 0 {
-        match reader.read_next_mark()? {
-            Some(Mark::Open(element)) if element.name() == "rPh" => reader.skip_element()?,
-            Some(Mark::Open(element)) => {
+        match reader.read_next_token()? {
+            Some(XmlToken::Open(element)) if element.name() == "rPh" => reader.skip_element()?,
+            Some(XmlToken::Open(element)) => {
                 is_text = element.name() == "t";
                 depth = depth.saturating_add(1);
             }
-            Some(Mark::Close(_)) => {
+            Some(XmlToken::Close(_)) => {
                 is_text = false;
                 depth -= 1;
             }
-            Some(Mark::Text(part)) if is_text => words.push_str(&part),
-            Some(Mark::Text(_)) => {}
+            Some(XmlToken::Text(part)) if is_text => words.push_str(&part),
+            Some(XmlToken::Text(_)) => {}
             None => break,
         }
     }
@@ -146,7 +146,7 @@ fn read_sheet_rows(
     form: TextForm,
     text: &mut TextBuilder,
 ) -> Result<(), DocumentError> {
-    let mut table = TableTeller::default();
+    let mut table = TableRowWriter::default();
     let mut name = name.filter(|name| !name.is_empty());
     while !text.is_limit_reached() {
         let Some(row) = rows.read_next_row()? else { break };
@@ -160,7 +160,7 @@ fn read_sheet_rows(
         }
         match form {
             TextForm::Plain => append_plain_row(&row, text),
-            TextForm::Markdown => table.tell_table_row(&row, text),
+            TextForm::Markdown => table.write_table_row(&row, text),
         }
     }
     table.end_whole_table(text);

@@ -3,7 +3,7 @@
 use crate::package::Package;
 use crate::story::{CellRows, Story};
 use crate::text::{TextBuilder, clean_text_line};
-use crate::xml::{Element, Mark, XmlReader};
+use crate::xml::{Element, XmlReader, XmlToken};
 use crate::{DocumentError, TextForm};
 
 /// Maximum number of slides that are read.
@@ -155,17 +155,17 @@ impl<'a, 't> ShapeReader<'a, 't> {
     }
 
     fn read_all_shapes(&mut self) -> Result<(), DocumentError> {
-        while let Some(mark) = self.reader.read_next_mark()? {
+        while let Some(token) = self.reader.read_next_token()? {
             if self.story.is_limit_reached() || self.is_left_out {
                 break;
             }
-            match mark {
-                Mark::Open(element) => self.begin_element(&element)?,
-                Mark::Close(end) => self.end_element(end.name()),
-                Mark::Text(words) if self.is_text && self.is_shown() => {
+            match token {
+                XmlToken::Open(element) => self.begin_element(&element)?,
+                XmlToken::Close(end) => self.end_element(end.name()),
+                XmlToken::Text(words) if self.is_text && self.is_shown() => {
                     self.story.push_paragraph_text(&words);
                 }
-                Mark::Text(_) => {}
+                XmlToken::Text(_) => {}
             }
         }
         Ok(())

@@ -76,11 +76,11 @@ impl<'a> TallCells<'a> {
     }
 }
 
-/// Tells the rows of one table, one after the other.
+/// Writes the rows of one table as text, one after the other.
 #[derive(Debug, Default)]
-pub(crate) struct TableTeller {
+pub(crate) struct TableRowWriter {
     names: ColumnNames,
-    has_told_row: bool,
+    has_written_row: bool,
 }
 
 /// The names of the columns.
@@ -100,9 +100,9 @@ impl Default for ColumnNames {
     }
 }
 
-impl TableTeller {
-    /// Tells a row.
-    pub(crate) fn tell_table_row(&mut self, row: &TableRow<'_>, text: &mut TextBuilder) {
+impl TableRowWriter {
+    /// Writes a row.
+    pub(crate) fn write_table_row(&mut self, row: &TableRow<'_>, text: &mut TextBuilder) {
         let has_names = self.seek_names(row);
         let none = BTreeMap::new();
         let names = match &self.names {
@@ -111,8 +111,8 @@ impl TableTeller {
         };
         let cells = row.cells.iter().filter(|_| !has_names);
         let cells = cells.map(|(column, cell)| (*column, &**cell));
-        let told = append_table_row(cells, &row.comments, names, text);
-        self.has_told_row |= told && !names.is_empty();
+        let is_written = append_table_row(cells, &row.comments, names, text);
+        self.has_written_row |= is_written && !names.is_empty();
     }
 
     /// Looks for the names of the columns in a row, if they are not known. Returns `true` if these are its cells.
@@ -139,7 +139,7 @@ impl TableTeller {
     /// Ends the table. One that has nothing but names is told as it is.
     pub(crate) fn end_whole_table(self, text: &mut TextBuilder) {
         if let ColumnNames::Known(names) = self.names
-            && !self.has_told_row
+            && !self.has_written_row
         {
             let cells = names.iter().map(|(column, name)| (*column, name.as_str()));
             append_table_row(cells, &[], &BTreeMap::new(), text);
@@ -245,7 +245,7 @@ pub(crate) fn read_table_rows(table: &str, text: &mut TextBuilder) {
     let (named, table) = split_separator_line(table);
     let mut rest = table.trim_start_matches(['\r', '\n']);
     let separator = named.unwrap_or_else(|| find_separator(rest));
-    let mut teller = TableTeller::default();
+    let mut writer = TableRowWriter::default();
     while !rest.is_empty() && !text.is_limit_reached() {
         let (cells, after) = split_table_row(rest, separator);
         rest = after;
@@ -253,9 +253,9 @@ pub(crate) fn read_table_rows(table: &str, text: &mut TextBuilder) {
             cells,
             ..TableRow::default()
         };
-        teller.tell_table_row(&row, text);
+        writer.write_table_row(&row, text);
     }
-    teller.end_whole_table(text);
+    writer.end_whole_table(text);
 }
 
 /// Returns the separator of a table: that of the first line that has one outside of quotes.

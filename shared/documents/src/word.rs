@@ -9,7 +9,7 @@ mod tables;
 use crate::package::Package;
 use crate::story::Story;
 use crate::text::TextBuilder;
-use crate::xml::{Element, Mark, XmlReader};
+use crate::xml::{Element, XmlReader, XmlToken};
 use crate::{DocumentError, TextForm};
 use margins::{Margins, SectionMargins};
 use std::collections::HashMap;
@@ -182,12 +182,12 @@ impl<'a, 's, 't> WordReader<'a, 's, 't> {
 
     /// Reads the whole part.
     fn read_whole_part(&mut self) -> Result<(), DocumentError> {
-        while let Some(mark) = self.reader.read_next_mark()? {
+        while let Some(token) = self.reader.read_next_token()? {
             // What stands behind the limit may still name a header, but it is not worth the time.
             if self.story.is_limit_reached() {
                 return Ok(());
             }
-            self.read_story_mark(&mark)?;
+            self.read_story_token(&token)?;
         }
         Ok(())
     }
@@ -195,24 +195,26 @@ impl<'a, 's, 't> WordReader<'a, 's, 't> {
     /// Reads the rest of the element that began last.
     fn read_element(&mut self) -> Result<(), DocumentError> {
         let mut depth = 1_u32;
-        while let Some(mark) = self.reader.read_next_mark()? {
-            match &mark {
-                Mark::Close(_) if depth == 1 => return Ok(()),
-                Mark::Close(_) => depth -= 1,
-                Mark::Open(_) | Mark::Text(_) => {}
+        while let Some(token) = self.reader.read_next_token()? {
+            match &token {
+                XmlToken::Close(_) if depth == 1 => return Ok(()),
+                XmlToken::Close(_) => depth -= 1,
+                XmlToken::Open(_) | XmlToken::Text(_) => {}
             }
-            depth += u32::from(self.read_story_mark(&mark)?);
+            depth += u32::from(self.read_story_token(&token)?);
         }
         Ok(())
     }
 
-    /// Reads a mark. Returns `true` if it began an element that is not over.
-    fn read_story_mark(&mut self, mark: &Mark<'_>) -> Result<bool, DocumentError> {
-        match mark {
-            Mark::Open(element) => return self.begin_element(element),
-            Mark::Close(end) => self.end_element(end.name()),
-            Mark::Text(words) if self.is_text && !self.is_hidden() => self.story.push_paragraph_text(words),
-            Mark::Text(_) => {}
+    /// Reads a token. Returns `true` if it began an element that is not over.
+    fn read_story_token(&mut self, token: &XmlToken<'_>) -> Result<bool, DocumentError> {
+        match token {
+            XmlToken::Open(element) => return self.begin_element(element),
+            XmlToken::Close(end) => self.end_element(end.name()),
+            XmlToken::Text(words) if self.is_text && !self.is_hidden() => {
+                self.story.push_paragraph_text(words)
+            }
+            XmlToken::Text(_) => {}
         }
         Ok(false)
     }
@@ -324,17 +326,17 @@ impl<'a, 's, 't> WordReader<'a, 's, 't> {
     ) -> Result<(), DocumentError> {
         let mut names: Vec<Box<str>> = Vec::new();
         loop {
-            match self.reader.read_next_mark()? {
-                Some(Mark::Open(element)) => {
+            match self.reader.read_next_token()? {
+                Some(XmlToken::Open(element)) => {
                     read(self, &element, &names);
                     names.push(element.name().into());
                 }
-                Some(Mark::Close(_)) => {
+                Some(XmlToken::Close(_)) => {
                     if names.pop().is_none() {
                         return Ok(());
                     }
                 }
-                Some(Mark::Text(_)) => {}
+                Some(XmlToken::Text(_)) => {}
                 None => return Ok(()),
             }
         }

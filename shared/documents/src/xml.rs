@@ -1,4 +1,4 @@
-//! Reads the XML of office documents, mark by mark. Entities that a document defines are not resolved.
+//! Reads the XML of office documents, token by token. Entities that a document defines are not resolved.
 
 use crate::DocumentError;
 use quick_xml::Reader;
@@ -10,7 +10,7 @@ use std::str::FromStr;
 
 /// A piece of a document, to which the reader comes next.
 #[derive(Debug)]
-pub(crate) enum Mark<'a> {
+pub(crate) enum XmlToken<'a> {
     /// An element begins. One without content ends at once.
     Open(Element<'a>),
     /// An element ends.
@@ -99,19 +99,19 @@ impl<'a> XmlReader<'a> {
     }
 
     /// Returns what comes next; `None` at the end.
-    pub(crate) fn read_next_mark(&mut self) -> Result<Option<Mark<'a>>, DocumentError> {
+    pub(crate) fn read_next_token(&mut self) -> Result<Option<XmlToken<'a>>, DocumentError> {
         loop {
             let event = self.reader.read_event().map_err(|_| DocumentError::Unreadable)?;
             return Ok(Some(match event {
-                Event::Start(start) => Mark::Open(Element(start)),
-                Event::End(end) => Mark::Close(ElementEnd(end)),
-                Event::Text(words) => Mark::Text(words.into_inner()),
-                Event::CData(words) => Mark::Text(words.into_inner()),
+                Event::Start(start) => XmlToken::Open(Element(start)),
+                Event::End(end) => XmlToken::Close(ElementEnd(end)),
+                Event::Text(words) => XmlToken::Text(words.into_inner()),
+                Event::CData(words) => XmlToken::Text(words.into_inner()),
                 Event::GeneralRef(name) => {
                     if let Ok(Some(character)) = name.resolve_char_ref() {
-                        Mark::Text(Cow::Owned(character.to_string()))
+                        XmlToken::Text(Cow::Owned(character.to_string()))
                     } else if let Some(text) = resolve_xml_entity(&name) {
-                        Mark::Text(Cow::Borrowed(text))
+                        XmlToken::Text(Cow::Borrowed(text))
                     } else {
                         continue;
                     }
@@ -124,8 +124,8 @@ impl<'a> XmlReader<'a> {
 
     /// Returns the element that begins next, whatever stands before it; `None` at the end.
     pub(crate) fn read_next_element(&mut self) -> Result<Option<Element<'a>>, DocumentError> {
-        while let Some(mark) = self.read_next_mark()? {
-            if let Mark::Open(element) = mark {
+        while let Some(token) = self.read_next_token()? {
+            if let XmlToken::Open(element) = token {
                 return Ok(Some(element));
             }
         }
@@ -136,10 +136,10 @@ impl<'a> XmlReader<'a> {
     pub(crate) fn skip_element(&mut self) -> Result<(), DocumentError> {
         let mut depth = 1_u32;
         while depth > 0 {
-            match self.read_next_mark()? {
-                Some(Mark::Open(_)) => depth = depth.saturating_add(1),
-                Some(Mark::Close(_)) => depth -= 1,
-                Some(Mark::Text(_)) => {}
+            match self.read_next_token()? {
+                Some(XmlToken::Open(_)) => depth = depth.saturating_add(1),
+                Some(XmlToken::Close(_)) => depth -= 1,
+                Some(XmlToken::Text(_)) => {}
                 None => return Ok(()),
             }
         }

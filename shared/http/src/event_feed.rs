@@ -30,9 +30,9 @@ pub struct EventFeed {
     closing: watch::Receiver<bool>,
 }
 
-/// The news of the feed for a stream.
+/// An update of the feed for a stream.
 #[derive(Debug)]
-pub enum FeedNews {
+pub enum FeedUpdate {
     /// The next batch.
     Batch(Arc<FeedBatch>),
     /// Batches were missed.
@@ -50,15 +50,15 @@ pub struct Subscription {
 
 impl Subscription {
     /// Waits for the next batch.
-    pub async fn wait_for_batch(&mut self) -> FeedNews {
+    pub async fn wait_for_batch(&mut self) -> FeedUpdate {
         let closing = pin!(self.closing.wait_for(|closing| *closing));
         let next = pin!(self.batches.recv());
         match select(closing, next).await {
             Either::Left(_) | Either::Right((Err(broadcast::error::RecvError::Closed), _)) => {
-                FeedNews::Closing
+                FeedUpdate::Closing
             }
-            Either::Right((Ok(batch), _)) => FeedNews::Batch(batch),
-            Either::Right((Err(broadcast::error::RecvError::Lagged(_)), _)) => FeedNews::Missed,
+            Either::Right((Ok(batch), _)) => FeedUpdate::Batch(batch),
+            Either::Right((Err(broadcast::error::RecvError::Lagged(_)), _)) => FeedUpdate::Missed,
         }
     }
 }

@@ -241,9 +241,9 @@ mod tests {
             (60_001, HealthStatus::Unhealthy),
             (39_999, HealthStatus::Unhealthy),
         ] {
-            let vitals = probe.current_result(from_unix_millis(now));
+            let result = probe.current_result(from_unix_millis(now));
             assert_eq!(
-                (vitals.store, vitals.written),
+                (result.store, result.written),
                 (store, Some(from_unix_millis(50_000))),
                 "{now}"
             );

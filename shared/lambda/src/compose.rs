@@ -3,7 +3,7 @@
 use crate::AwsDeps;
 use crate::batch::MessageVisibility;
 use crate::emf::{MetricsSettings, start_metrics};
-use crate::push::NewsPush;
+use crate::push::PushNotifier;
 use crate::required_variables::FunctionNeeds;
 use crate::settings_record::read_variables;
 use crate::social::SocialQueue;
@@ -36,7 +36,7 @@ pub struct AwsComposition {
     /// Client of outgoing requests.
     pub http: reqwest::Client,
     /// The sender of news to push connections; `None` if the function is not given the WebSocket API.
-    pub push: Option<NewsPush>,
+    pub push: Option<PushNotifier>,
 }
 
 /// The reason why a function cannot start. All unusable variables are named at once.
@@ -192,7 +192,8 @@ pub async fn compose_aws_deps(needs: &FunctionNeeds) -> Result<AwsComposition, C
     let providers = WhatsApp::new(http.clone(), secrets.clone(), OsSystem, providers)
         .with_public_client(build_public_http_client()?);
     let push = environment.push_url.as_deref();
-    let push = push.map(|url| NewsPush::new(PushSender::new(&clients.shared, url, environment.log_requests)));
+    let push =
+        push.map(|url| PushNotifier::new(PushSender::new(&clients.shared, url, environment.log_requests)));
     let queues = AwsQueues::new(clients, config, OsSystem);
     let mut deps = Components::new(store, queues, providers, llm, OsSystem, &FEATURES, settings);
     deps.deps_mut().exclusive_turns = ExclusiveTurns::one_at_a_time();

@@ -45,7 +45,7 @@ pub use emf::{MetricsMode, MetricsSettings};
 pub use endpoint_posts::{AwsEndpointPosts, EndpointJobVisibility};
 pub use event::{BatchItemFailure, BatchResponse, SqsAttributes, SqsEvent, SqsRecord, StreamEvent};
 pub use http_events::serve_router;
-pub use push::NewsPush;
+pub use push::PushNotifier;
 pub use social::{SocialQueue, SocialVisibility};
 
 use jiff::Timestamp;

@@ -23,14 +23,14 @@ const REST: SignedDuration = SignedDuration::from_secs(30);
 /// Longest time for one round with its reads. The events are published before it.
 const ROUND_LIMIT: Duration = Duration::from_secs(2);
 
-/// The sender of news to push connections. It holds publishing up by two seconds at most, and seldom twice: in trouble it rests.
+/// Tells push connections that there is more to read. It holds publishing up by two seconds at most, and seldom twice: in trouble it rests.
 #[derive(Debug)]
-pub struct NewsPush {
+pub struct PushNotifier {
     sender: PushSender,
     rests_until: Mutex<Option<Timestamp>>,
 }
 
-impl NewsPush {
+impl PushNotifier {
     /// Creates it with the client of the management API.
     pub fn new(sender: PushSender) -> Self {
         Self {
@@ -40,7 +40,7 @@ impl NewsPush {
     }
 
     /// Tells the connections of these listeners that there is more to read, and forgets those that are gone. A failure is logged alone.
-    pub(crate) async fn tell_listeners(
+    pub(crate) async fn notify_listeners(
         &self,
         store: &DynamoStore<OsSystem>,
         listening: &BTreeSet<Option<TenantId>>,
@@ -53,7 +53,7 @@ impl NewsPush {
                 .iter()
                 .map(|tenant| store.list_push_connections(tenant.as_ref()));
             let connections = try_join_all(reads).await?.concat();
-            let gone = self.tell_connections(connections).await;
+            let gone = self.notify_connections(connections).await;
             store.drop_gone_connections(&gone).await
         };
         let done: Option<PortResult<()>> = tokio::time::timeout(ROUND_LIMIT, round).await.ok();
@@ -65,11 +65,11 @@ impl NewsPush {
     }
 
     /// Tells connections that there is more to read. Returns those that are gone.
-    pub async fn tell_connections(&self, connections: Vec<PushConnection>) -> Vec<PushConnection> {
+    pub async fn notify_connections(&self, connections: Vec<PushConnection>) -> Vec<PushConnection> {
         if connections.is_empty() || self.is_resting(OsSystem.now()) {
             return Vec::new();
         }
-        let report = self.sender.tell_connections(connections).await;
+        let report = self.sender.notify_connections(connections).await;
         if report.is_in_trouble() {
             self.begin_rest(OsSystem.now());
         }

@@ -90,7 +90,7 @@ pub fn publish_changes(
             wake_endpoints(deps, &published, last).await;
         }
         if let Some(push) = &composed.push {
-            push.tell_listeners(&deps.store, &published.listening).await;
+            push.notify_listeners(&deps.store, &published.listening).await;
         }
         let failures = published
             .come_back

@@ -32,9 +32,12 @@ impl Deps {
             }) => WriteOutcome::from(store.commit_messages(conversation, parts, beside).await?).into(),
             StepRecords::Settlement(SettlementWrite {
                 message,
-                landed,
+                finished_send,
                 link,
-            }) => store.settle_message(message, *landed, *link, None).await?.into(),
+            }) => store
+                .settle_message(message, *finished_send, *link, None)
+                .await?
+                .into(),
         };
         if outcome == StepOutcome::Committed {
             self.enqueue_step_jobs(&step.jobs).await?;

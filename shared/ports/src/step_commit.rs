@@ -54,7 +54,7 @@ pub struct SettlementWrite<'a> {
     /// Message under its new state.
     pub message: &'a Message,
     /// Attempt whose answer tells the outcome; `None` if it was found out in another way.
-    pub landed: Option<&'a InFlightSend>,
+    pub finished_send: Option<&'a InFlightSend>,
     /// Link from the provider's id to the message.
     pub link: Option<&'a DeliveryLink>,
 }

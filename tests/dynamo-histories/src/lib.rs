@@ -16,7 +16,7 @@ use recado_simulation::executor::Simulation;
 use recado_simulation::fault_injector::FaultInjector;
 use recado_simulation::queue::Sqs;
 use recado_simulation::scenario::Telling;
-use recado_simulation::simulator::{Aids, Due};
+use recado_simulation::simulator::{Due, StoreExtras};
 use recado_simulation::{Mutation, Outcome, play};
 use std::future::ready;
 use std::sync::Arc;
@@ -84,7 +84,7 @@ fn database(simulation: &Simulation, troubles: Troubles) -> Result<Dynamo, Simul
     Dynamo::new(hooks)
 }
 
-fn made(simulation: &Simulation, troubles: Troubles, twice: f64) -> (DynamoStore<Clock>, Sqs, Aids) {
+fn made(simulation: &Simulation, troubles: Troubles, twice: f64) -> (DynamoStore<Clock>, Sqs, StoreExtras) {
     let dynamo = database(simulation, troubles).unwrap_or_else(|error| broken(&error));
     let options = Options {
         attempts: troubles.attempts,
@@ -92,11 +92,11 @@ fn made(simulation: &Simulation, troubles: Troubles, twice: f64) -> (DynamoStore
     };
     let store = dynamo.store(Clock(simulation.clone()), &options);
     let look = move || dynamo.first_due().unwrap_or_else(|error| broken(&error));
-    let aids = Aids {
+    let extras = StoreExtras {
         due: Some(Due(Arc::new(look))),
-        ..Aids::default()
+        ..StoreExtras::default()
     };
-    (store, Sqs::new(simulation.clone(), twice), aids)
+    (store, Sqs::new(simulation.clone(), twice), extras)
 }
 
 /// Without its database there is no simulation.

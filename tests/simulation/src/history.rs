@@ -6,7 +6,7 @@ use crate::fault_injector::{Common, Counters, DistinctStep};
 use crate::mutation::Mutation;
 use crate::plan::Plan;
 use crate::queue::WorkQueues;
-use crate::simulator::{Aids, Simulator};
+use crate::simulator::{Simulator, StoreExtras};
 use jiff::SignedDuration;
 use recado_domain::config::InstanceConfig;
 use recado_domain::debounce::Debounce;
@@ -94,7 +94,7 @@ pub fn play<S, Q, A>(
 where
     S: Store + Clone + Debug + 'static,
     Q: WorkQueues,
-    A: Into<Aids>,
+    A: Into<StoreExtras>,
 {
     play_beside(seed, mutation, traced, make, |_| {})
 }
@@ -130,7 +130,7 @@ pub fn play_beside<S, Q, A>(
 where
     S: Store + Clone + Debug + 'static,
     Q: WorkQueues,
-    A: Into<Aids>,
+    A: Into<StoreExtras>,
 {
     let simulation = Simulation::new(seed);
     let mut plan = Plan::random(&simulation);
@@ -141,10 +141,10 @@ where
         mutation,
         traced,
     ));
-    let (store, queues, aids) = make(&simulation, &plan);
+    let (store, queues, extras) = make(&simulation, &plan);
     let mut sim = sim(&common, store, queues, plan.bounds());
     sim.style = plan.style;
-    sim.aids = aids.into();
+    sim.extras = extras.into();
     sim.posted_twice = plan.posted_twice;
     sim.settings.turn_reads.messages = plan.turn_messages;
     // Odd and even seeds have different queues, so half of each waits adaptively.

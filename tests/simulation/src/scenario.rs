@@ -28,7 +28,7 @@ use crate::fault_injector::{Common, Faults};
 use crate::history::{Outcome, finish, sim};
 use crate::mutation::Mutation;
 use crate::queue::WorkQueues;
-use crate::simulator::{Aids, Simulator, Style};
+use crate::simulator::{Simulator, StoreExtras, Style};
 use recado_pipeline::ports::Store;
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -108,7 +108,7 @@ impl Telling {
     where
         S: Store + Clone + Debug + 'static,
         Q: WorkQueues,
-        A: Into<Aids>,
+        A: Into<StoreExtras>,
     {
         finish(&self.set_up(self.faults(), traced, make))
     }
@@ -123,11 +123,11 @@ impl Telling {
     where
         S: Store + Clone + Debug + 'static,
         Q: WorkQueues,
-        A: Into<Aids>,
+        A: Into<StoreExtras>,
     {
         let simulation = Simulation::new(self.seed);
         let common = Arc::new(Common::new(simulation.clone(), faults, self.mutation, traced));
-        let (store, queues, aids) = make(&simulation);
+        let (store, queues, extras) = make(&simulation);
         let mut sim = sim(&common, store, queues, self.story.bounds());
         sim.settings.unknown_wait = self.story.unknown_wait().unwrap_or(sim.settings.unknown_wait);
         sim.settings.parked_max = self.story.parked_max().unwrap_or(sim.settings.parked_max);
@@ -138,7 +138,7 @@ impl Telling {
             sim.settings.tool_calls = usize::MAX;
         }
         sim.settings.batch_piece = 2;
-        sim.aids = aids.into();
+        sim.extras = extras.into();
         sim.reconciles = self.reconciles;
         sim.clients_repeat = self.clients_repeat;
         let sim = Arc::new(sim);

@@ -1,12 +1,12 @@
 //! One history: functions are started when their queue has something for them, webhooks are posted until they are
 //! acknowledged, people act, time goes on; in the end the promises are checked.
 
-mod aids;
 mod batches;
 mod catch_up;
 mod clients;
 mod endpoints;
 mod entries;
+mod extras;
 mod guests;
 mod invitations;
 mod ledger;
@@ -16,10 +16,10 @@ mod posts;
 mod strangers;
 mod work;
 
-pub use aids::{Aids, AtMark, Due, Index, Recover};
 pub use batches::{BatchStop, ClientBatch, InvitedContact, ToldLimit};
 pub use clients::{ClientOrder, Erasure, Removal};
 pub use entries::{Entries, GivenDocument, GivenPrompt, RemovedAgent};
+pub use extras::{AtMark, Due, Index, Recover, StoreExtras};
 pub use guests::{
     ClientInvitation, FakeGuest, FollowedLink, GuestLedger, InvitationOrder, TEMPLATES, ToldInvitation,
     email_sender,
@@ -95,7 +95,7 @@ pub struct Simulator<S, Q> {
     /// Who is configured.
     pub bounds: Vec<InstanceConfig>,
     /// What the store can do beyond the port.
-    pub aids: Aids,
+    pub extras: StoreExtras,
     /// What happens at marked steps.
     pub at_mark: OnceLock<AtMark>,
     /// When the installation last went on from a backup.
@@ -168,7 +168,7 @@ where
             clients_repeat: true,
             posted_twice: 0.0,
             bounds,
-            aids: Aids::default(),
+            extras: StoreExtras::default(),
             at_mark: OnceLock::new(),
             restored_at: Mutex::default(),
             ledger: Mutex::default(),
@@ -180,7 +180,7 @@ where
         self.common.kill_all();
         // Nobody waits for the model any more.
         self.fake_world.end_model_calls(self.simulation().elapsed_ms());
-        if let Some(recover) = &self.aids.recover {
+        if let Some(recover) = &self.extras.recover {
             (recover.0)();
         }
         for queue in QueueName::ALL {
@@ -311,7 +311,7 @@ where
     /// Whether a pass would find something.
     fn is_overdue(&self) -> bool {
         let soon = recado_domain::millis::add_millis(self.simulation().machine_now(), 2_000);
-        if let Some(due) = &self.aids.due {
+        if let Some(due) = &self.extras.due {
             return (due.0)().is_some_and(|due| due <= soon);
         }
         block_on(list_open_records(&self.store, soon, 1)).is_ok_and(|open| !open.is_empty())
@@ -336,7 +336,7 @@ where
 
     /// Whether no record waits for anything.
     pub fn is_settled(&self) -> bool {
-        if let Some(due) = &self.aids.due {
+        if let Some(due) = &self.extras.due {
             let is_due = (due.0)().is_some();
             if !is_due || !self.has_acting_tool() {
                 return !is_due;

@@ -14,7 +14,7 @@ use recado_simulation::history::{finish, play_beside, sim};
 use recado_simulation::plan::{Plan, address, bound};
 use recado_simulation::queue::EitherQueues;
 use recado_simulation::scenario::{Story, Telling};
-use recado_simulation::simulator::{Aids, AtMark, Simulator};
+use recado_simulation::simulator::{AtMark, Simulator, StoreExtras};
 use recado_testkit::moved_records::{check_all_move, read_sorted_records};
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ const LOSSES: usize = 3;
 fn play_with_losses(seed: u64) -> Outcome {
     let make = |simulation: &Simulation, _: &Plan| {
         let queues = EitherQueues::on_sqs(simulation.clone(), 0.03);
-        (store(simulation), queues, Aids::default())
+        (store(simulation), queues, StoreExtras::default())
     };
     play_beside(seed, None, false, make, |sim| {
         let on = Arc::clone(sim);
@@ -63,9 +63,9 @@ fn what_is_owed_when_all_queues_are_lost_is_done_and_nothing_is_sent_twice() {
 /// A history on one store and the model of SQS.
 type Played = Arc<Simulator<Embedded, EitherQueues>>;
 
-fn on_sqs(simulation: &Simulation) -> (Embedded, EitherQueues, Aids) {
+fn on_sqs(simulation: &Simulation) -> (Embedded, EitherQueues, StoreExtras) {
     let queues = EitherQueues::on_sqs(simulation.clone(), 0.0);
-    (store(simulation), queues, Aids::default())
+    (store(simulation), queues, StoreExtras::default())
 }
 
 /// A contact writes to a number that is not configured, so the event is given up.

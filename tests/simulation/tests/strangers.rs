@@ -5,13 +5,13 @@ use recado_simulation::embedded::store;
 use recado_simulation::executor::Simulation;
 use recado_simulation::plan::Plan;
 use recado_simulation::queue::EitherQueues;
-use recado_simulation::simulator::{Aids, Way};
+use recado_simulation::simulator::{StoreExtras, Way};
 use recado_simulation::{Outcome, play_beside};
 
 fn history(seed: u64, ways: &[Way], are_limited: bool) -> Outcome {
     let make = |simulation: &Simulation, _: &Plan| {
         let queues = EitherQueues::on_sqs(simulation.clone(), 0.03);
-        (store(simulation), queues, Aids::default())
+        (store(simulation), queues, StoreExtras::default())
     };
     play_beside(seed, None, false, make, |sim| {
         sim.let_strangers_ask(ways, are_limited);

@@ -165,12 +165,12 @@ impl<A: System> OutboxStore for DynamoStore<A> {
     async fn save_open_message(
         &self,
         message: &Message,
-        landed: Option<&InFlightSend>,
+        finished_send: Option<&InFlightSend>,
     ) -> PortResult<WriteOutcome> {
         const WHAT: &str = "writing an open message";
         let item = records::open_message_item(WHAT, message)?;
         let condition = revision_condition(WHAT, message)?;
-        let Some(flight) = landed else {
+        let Some(flight) = finished_send else {
             let put = self.table.put_record(WHAT, item, condition).await?;
             return Ok(write_outcome(put.is_ok()));
         };
@@ -207,12 +207,12 @@ impl<A: System> OutboxStore for DynamoStore<A> {
     async fn settle_message(
         &self,
         message: &Message,
-        landed: Option<&InFlightSend>,
+        finished_send: Option<&InFlightSend>,
         link: Option<&DeliveryLink>,
         conversation: Option<&Conversation>,
     ) -> PortResult<WriteOutcome> {
         const WHAT: &str = "settling a message";
-        let settled = (message, landed, link, conversation);
+        let settled = (message, finished_send, link, conversation);
         let mut early: Option<Delivery> = None;
         for _ in 0..EARLY_ROUNDS_MAX {
             let actions = self.settle_actions(WHAT, settled, early.as_ref())?;

@@ -2,9 +2,9 @@
 
 use super::{CELL_MAX, REPEATS_MAX, list_hidden_styles};
 use crate::package::Package;
-use crate::table::{REPEATED_BYTES_MAX, TableRow, TableTeller, TallCells, append_plain_row};
+use crate::table::{REPEATED_BYTES_MAX, TableRow, TableRowWriter, TallCells, append_plain_row};
 use crate::text::{TextBuilder, clean_text_line};
-use crate::xml::{Element, Mark, XmlReader};
+use crate::xml::{Element, XmlReader, XmlToken};
 use crate::{DocumentError, TextForm};
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -25,11 +25,11 @@ pub(crate) fn read_open_spreadsheet(
     let hidden = list_hidden_styles(&content)?;
     let several = content.matches("<table:table ").take(2).count() > 1;
     let (mut reader, mut sheets) = (XmlReader::new(&content), 0);
-    while let Some(mark) = reader.read_next_mark()? {
+    while let Some(token) = reader.read_next_token()? {
         if sheets >= SHEETS_MAX || text.is_limit_reached() {
             break;
         }
-        let Mark::Open(element) = mark else { continue };
+        let XmlToken::Open(element) = token else { continue };
         if element.name() != "table" {
             continue;
         }
@@ -54,12 +54,12 @@ fn read_sheet_rows(
     form: TextForm,
     text: &mut TextBuilder,
 ) -> Result<(), DocumentError> {
-    let (mut table, mut depth) = (TableTeller::default(), 1_u32);
+    let (mut table, mut depth) = (TableRowWriter::default(), 1_u32);
     let (mut tall, mut next) = (TallCells::default(), 0_usize);
     let (mut hidden, mut columns) = (HashSet::new(), 0_usize);
     while depth > 0 && !text.is_limit_reached() {
-        match reader.read_next_mark()? {
-            Some(Mark::Open(element)) if element.name() == "table-column" => {
+        match reader.read_next_token()? {
+            Some(XmlToken::Open(element)) if element.name() == "table-column" => {
                 let first = columns;
                 columns = first
                     .saturating_add(read_count(&element, "number-columns-repeated"))
@@ -69,7 +69,7 @@ fn read_sheet_rows(
                 }
                 reader.skip_element()?;
             }
-            Some(Mark::Open(element)) if element.name() == "table-row" => {
+            Some(XmlToken::Open(element)) if element.name() == "table-row" => {
                 let repeats = read_count(&element, "number-rows-repeated");
                 let number = next;
                 next = number.saturating_add(repeats);
@@ -90,17 +90,17 @@ fn read_sheet_rows(
                 for _ in 0..repeats.min(REPEATS_MAX) {
                     match form {
                         TextForm::Plain => append_plain_row(&row, text),
-                        TextForm::Markdown => table.tell_table_row(&row, text),
+                        TextForm::Markdown => table.write_table_row(&row, text),
                     }
                     row.comments.clear();
                 }
             }
-            Some(Mark::Open(element)) if matches!(element.name(), "shapes" | "named-expressions") => {
+            Some(XmlToken::Open(element)) if matches!(element.name(), "shapes" | "named-expressions") => {
                 reader.skip_element()?;
             }
-            Some(Mark::Open(_)) => depth = depth.saturating_add(1),
-            Some(Mark::Close(_)) => depth -= 1,
-            Some(Mark::Text(_)) => {}
+            Some(XmlToken::Open(_)) => depth = depth.saturating_add(1),
+            Some(XmlToken::Close(_)) => depth -= 1,
+            Some(XmlToken::Text(_)) => {}
             None => break,
         }
     }
@@ -130,8 +130,10 @@ fn read_sheet_row(
 ) -> Result<TableRow<'static>, DocumentError> {
     let (mut row, mut column) = (TableRow::default(), 0_usize);
     loop {
-        match reader.read_next_mark()? {
-            Some(Mark::Open(element)) if matches!(element.name(), "table-cell" | "covered-table-cell") => {
+        match reader.read_next_token()? {
+            Some(XmlToken::Open(element))
+                if matches!(element.name(), "table-cell" | "covered-table-cell") =>
+            {
                 let is_wide = read_count(&element, "number-columns-spanned") > 1;
                 let rows = read_count(&element, "number-rows-spanned");
                 let repeats = read_count(&element, "number-columns-repeated");
@@ -156,9 +158,9 @@ fn read_sheet_row(
                 }
                 column = column.saturating_add(repeats);
             }
-            Some(Mark::Open(_)) => reader.skip_element()?,
-            Some(Mark::Text(_)) => {}
-            Some(Mark::Close(_)) | None => return Ok(row),
+            Some(XmlToken::Open(_)) => reader.skip_element()?,
+            Some(XmlToken::Text(_)) => {}
+            Some(XmlToken::Close(_)) | None => return Ok(row),
         }
     }
 }
@@ -170,15 +172,15 @@ fn read_sheet_cell(
 ) -> Result<String, DocumentError> {
     let (mut shown, mut depth, mut paragraphs) = (String::new(), 1_u32, 0_u32);
     while depth > 0 {
-        match reader.read_next_mark()? {
-            Some(Mark::Open(element)) if element.name() == "annotation" => match &mut comments {
+        match reader.read_next_token()? {
+            Some(XmlToken::Open(element)) if element.name() == "annotation" => match &mut comments {
                 Some(comments) => {
                     let words = read_sheet_cell(reader, None)?;
                     comments.extend((!words.is_empty()).then_some(words));
                 }
                 None => reader.skip_element()?,
             },
-            Some(Mark::Open(element)) => {
+            Some(XmlToken::Open(element)) => {
                 depth = depth.saturating_add(1);
                 if paragraphs > 0 || element.name() == "p" {
                     paragraphs += 1;
@@ -187,12 +189,12 @@ fn read_sheet_cell(
                     shown.push(' ');
                 }
             }
-            Some(Mark::Close(_)) => {
+            Some(XmlToken::Close(_)) => {
                 depth -= 1;
                 paragraphs = paragraphs.saturating_sub(1);
             }
-            Some(Mark::Text(words)) if paragraphs > 0 => shown.push_str(&words),
-            Some(Mark::Text(_)) => {}
+            Some(XmlToken::Text(words)) if paragraphs > 0 => shown.push_str(&words),
+            Some(XmlToken::Text(_)) => {}
             None => break,
         }
     }

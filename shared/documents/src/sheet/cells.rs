@@ -8,7 +8,7 @@ use super::{Book, CELL_MAX, read_rich_text};
 use crate::DocumentError;
 use crate::table::{TableRow, TallCells};
 use crate::text::clean_text_line;
-use crate::xml::{Element, Mark, XmlReader};
+use crate::xml::{Element, XmlReader, XmlToken};
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
@@ -89,8 +89,8 @@ impl<'a> RowReader<'a> {
     fn read_sheet_row(&mut self) -> Result<TableRow<'a>, DocumentError> {
         let (mut row, mut next) = (TableRow::default(), 0);
         loop {
-            match self.reader.read_next_mark()? {
-                Some(Mark::Open(element)) if element.name() == "c" => {
+            match self.reader.read_next_token()? {
+                Some(XmlToken::Open(element)) if element.name() == "c" => {
                     let place = element.find_attribute("r");
                     let column = place.as_deref().and_then(parse_column).unwrap_or(next);
                     next = column.saturating_add(1);
@@ -108,9 +108,9 @@ impl<'a> RowReader<'a> {
                         row.cells.push((column, shown));
                     }
                 }
-                Some(Mark::Open(_)) => self.reader.skip_element()?,
-                Some(Mark::Text(_)) => {}
-                Some(Mark::Close(_)) | None => break,
+                Some(XmlToken::Open(_)) => self.reader.skip_element()?,
+                Some(XmlToken::Text(_)) => {}
+                Some(XmlToken::Close(_)) | None => break,
             }
         }
         self.tall.repeat_in_row(self.row, &mut row);
@@ -129,17 +129,17 @@ impl<'a> RowReader<'a> {
         let format = self.book.styles.find_format(style);
         let (mut value, mut inline) = (String::new(), None);
         loop {
-            match self.reader.read_next_mark()? {
-                Some(Mark::Open(inner)) if inner.name() == "v" => {
+            match self.reader.read_next_token()? {
+                Some(XmlToken::Open(inner)) if inner.name() == "v" => {
                     value = read_stored_value(&mut self.reader)?;
                 }
-                Some(Mark::Open(inner)) if inner.name() == "is" => {
+                Some(XmlToken::Open(inner)) if inner.name() == "is" => {
                     inline = Some(read_rich_text(&mut self.reader)?);
                 }
                 // A formula, of which the value is shown.
-                Some(Mark::Open(_)) => self.reader.skip_element()?,
-                Some(Mark::Text(_)) => {}
-                Some(Mark::Close(_)) | None => break,
+                Some(XmlToken::Open(_)) => self.reader.skip_element()?,
+                Some(XmlToken::Text(_)) => {}
+                Some(XmlToken::Close(_)) | None => break,
             }
         }
         Ok(match (kind.as_str(), inline) {
@@ -170,10 +170,10 @@ fn show_number(value: &str, format: &CellFormat, dates: DateSystem) -> String {
 pub(super) fn read_stored_value(reader: &mut XmlReader<'_>) -> Result<String, DocumentError> {
     let mut value = String::new();
     loop {
-        match reader.read_next_mark()? {
-            Some(Mark::Text(part)) => value.push_str(&part),
-            Some(Mark::Open(_)) => reader.skip_element()?,
-            Some(Mark::Close(_)) | None => return Ok(value),
+        match reader.read_next_token()? {
+            Some(XmlToken::Text(part)) => value.push_str(&part),
+            Some(XmlToken::Open(_)) => reader.skip_element()?,
+            Some(XmlToken::Close(_)) | None => return Ok(value),
         }
     }
 }
@@ -219,15 +219,15 @@ impl MergedCells {
         };
         let mut reader = XmlReader::new(&part[place..]);
         let mut ranges = 0;
-        while let Ok(Some(mark)) = reader.read_next_mark() {
-            match mark {
-                Mark::Open(element) if element.name() == "mergeCell" && ranges < RANGES_MAX => {
+        while let Ok(Some(token)) = reader.read_next_token() {
+            match token {
+                XmlToken::Open(element) if element.name() == "mergeCell" && ranges < RANGES_MAX => {
                     ranges += 1;
                     if let Some(range) = element.find_attribute("ref") {
                         found.add_merged_range(&range);
                     }
                 }
-                Mark::Close(end) if end.name() == "mergeCells" => break,
+                XmlToken::Close(end) if end.name() == "mergeCells" => break,
                 _ => {}
             }
         }

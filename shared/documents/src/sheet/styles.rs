@@ -2,7 +2,7 @@
 
 use super::number_format::CellFormat;
 use crate::DocumentError;
-use crate::xml::{Mark, XmlReader};
+use crate::xml::{XmlReader, XmlToken};
 use std::collections::HashMap;
 
 /// Maximum number of characters of a format, as in Excel.
@@ -22,9 +22,9 @@ impl CellStyles {
     pub(super) fn parse_styles(part: &str) -> Result<Self, DocumentError> {
         let mut reader = XmlReader::new(part);
         let (mut found, mut is_of_cells) = (Self::default(), false);
-        while let Some(mark) = reader.read_next_mark()? {
-            match mark {
-                Mark::Open(element) => match element.name() {
+        while let Some(token) = reader.read_next_token()? {
+            match token {
+                XmlToken::Open(element) => match element.name() {
                     "numFmt" => {
                         let id = element.find_number("numFmtId");
                         if let Some((id, code)) = id.zip(element.find_attribute("formatCode")) {
@@ -38,7 +38,7 @@ impl CellStyles {
                     }
                     _ => {}
                 },
-                Mark::Close(end) if end.name() == "cellXfs" => is_of_cells = false,
+                XmlToken::Close(end) if end.name() == "cellXfs" => is_of_cells = false,
                 _ => {}
             }
         }

@@ -1,7 +1,7 @@
 //! Reads which styles of Word are headings, and which hide their text.
 
 use crate::DocumentError;
-use crate::xml::{Mark, XmlReader};
+use crate::xml::{XmlReader, XmlToken};
 use std::collections::HashMap;
 
 /// Longest line of styles of which each is based on the next.
@@ -54,20 +54,20 @@ impl WordStyles {
         let mut reader = XmlReader::new(part);
         let mut styles = HashMap::new();
         let mut open: Option<(String, StoredStyle)> = None;
-        while let Some(mark) = reader.read_next_mark()? {
-            match (mark, &mut open) {
-                (Mark::Open(element), None) if element.name() == "style" => {
+        while let Some(token) = reader.read_next_token()? {
+            match (token, &mut open) {
+                (XmlToken::Open(element), None) if element.name() == "style" => {
                     let id = element.find_attribute("styleId").unwrap_or_default();
                     open = Some((id, StoredStyle::default()));
                 }
-                (Mark::Open(element), Some((_, style))) => match element.name() {
+                (XmlToken::Open(element), Some((_, style))) => match element.name() {
                     "name" => style.name = element.find_attribute("val").unwrap_or_default(),
                     "basedOn" => style.based_on = element.find_attribute("val"),
                     "outlineLvl" => style.outline = element.find_number("val"),
                     "vanish" => style.vanish = Some(element.is_property_on()),
                     _ => {}
                 },
-                (Mark::Close(end), Some(_)) if end.name() == "style" => styles.extend(open.take()),
+                (XmlToken::Close(end), Some(_)) if end.name() == "style" => styles.extend(open.take()),
                 _ => {}
             }
         }

@@ -89,8 +89,13 @@ impl Embedded {
                 (rows, &[QueueName::Turns, QueueName::Outbound])
             }
             StepRecords::Settlement(settled) => {
-                let rows =
-                    Settlement::from_message("settle", settled.message, settled.landed, settled.link, None)?;
+                let rows = Settlement::from_message(
+                    "settle",
+                    settled.message,
+                    settled.finished_send,
+                    settled.link,
+                    None,
+                )?;
                 (RecordRows::Settlement(Box::new(rows)), &[QueueName::Outbound])
             }
         };

@@ -110,7 +110,7 @@ fn claim_row(
 pub(crate) struct Settlement {
     message: MessageRow,
     id: MessageId,
-    landed: Option<InFlightRow>,
+    finished_send: Option<InFlightRow>,
     link: Option<DeliveryLink>,
     conversation: Option<ConversationRow>,
 }
@@ -119,7 +119,7 @@ impl Settlement {
     pub(crate) fn from_message(
         what: &'static str,
         message: &Message,
-        landed: Option<&InFlightSend>,
+        finished_send: Option<&InFlightSend>,
         link: Option<&DeliveryLink>,
         conversation: Option<&Conversation>,
     ) -> PortResult<Self> {
@@ -127,7 +127,7 @@ impl Settlement {
         Ok(Self {
             message: outgoing_row(message, what)?,
             id: message.message_id(),
-            landed: landed.map(|flight| InFlightRow::for_instance(&message.instance, flight)),
+            finished_send: finished_send.map(|flight| InFlightRow::for_instance(&message.instance, flight)),
             link: link.cloned(),
             conversation: conversation.map_err(|fault| fault.into_port_error(what))?,
         })
@@ -147,7 +147,7 @@ impl Settlement {
             return Ok(WriteOutcome::Conflict);
         };
         message.write_row(db, now)?;
-        if let Some(note) = &self.landed {
+        if let Some(note) = &self.finished_send {
             note.delete_row(db)?;
         }
         if let Some(link) = &self.link {
@@ -203,10 +203,10 @@ impl OutboxStore for Embedded {
     async fn save_open_message(
         &self,
         message: &Message,
-        landed: Option<&InFlightSend>,
+        finished_send: Option<&InFlightSend>,
     ) -> PortResult<WriteOutcome> {
         const WHAT: &str = "save_open";
-        let rows = Settlement::from_message(WHAT, message, landed, None, None)?;
+        let rows = Settlement::from_message(WHAT, message, finished_send, None, None)?;
         let now = self.current_time();
         self.run_write(WHAT, move |db| rows.write_settlement(db, now))
             .await
@@ -229,12 +229,12 @@ impl OutboxStore for Embedded {
     async fn settle_message(
         &self,
         message: &Message,
-        landed: Option<&InFlightSend>,
+        finished_send: Option<&InFlightSend>,
         link: Option<&DeliveryLink>,
         conversation: Option<&Conversation>,
     ) -> PortResult<WriteOutcome> {
         const WHAT: &str = "settle";
-        let settlement = Settlement::from_message(WHAT, message, landed, link, conversation)?;
+        let settlement = Settlement::from_message(WHAT, message, finished_send, link, conversation)?;
         let now = self.current_time();
         self.run_write(WHAT, move |db| settlement.write_settlement(db, now))
             .await

@@ -61,17 +61,17 @@ struct ServicesView {
     )
 ))]
 pub async fn get_health(State(api): State<Api>) -> (StatusCode, Json<HealthView>) {
-    let vitals = api
+    let result = api
         .options
         .health_probe
         .probe_if_stale(&api.deps, &*api.options.depths)
         .await;
-    let disk = vitals.disk.unwrap_or(HealthStatus::Healthy);
-    let background = vitals.background.unwrap_or(HealthStatus::Healthy);
+    let disk = result.disk.unwrap_or(HealthStatus::Healthy);
+    let background = result.background.unwrap_or(HealthStatus::Healthy);
     let states = [
         (disk, "the disk is full"),
-        (vitals.store, "the store takes no writes"),
-        (vitals.queue, "acknowledged webhooks are not recorded"),
+        (result.store, "the store takes no writes"),
+        (result.queue, "acknowledged webhooks are not recorded"),
         (background, "the work in the background stands still"),
     ];
     let worst = states.iter().map(|(state, _)| *state).max();
@@ -82,13 +82,13 @@ pub async fn get_health(State(api): State<Api>) -> (StatusCode, Json<HealthView>
         status: worst,
         problem,
         timestamp: api.deps.system().now(),
-        last_write: vitals.written,
-        oldest_unrecorded: vitals.oldest_intake,
+        last_write: result.written,
+        oldest_unrecorded: result.oldest_intake,
         services: ServicesView {
-            store: vitals.store,
-            queue: vitals.queue,
-            disk: vitals.disk,
-            background: vitals.background,
+            store: result.store,
+            queue: result.queue,
+            disk: result.disk,
+            background: result.background,
         },
     };
     (health_status_code(worst), Json(view))

@@ -170,10 +170,10 @@ pub async fn remove_entry<T: ConfigEntry>(
 ) -> Result<ConfigurationChange, ConfigureError> {
     let entry: T = find_entry(deps, caller, id).await?;
     expected.check_entry(&entry)?;
-    let doomed: ConfigRemoval = T::parse_name(id).into_iter().collect();
+    let removed: ConfigRemoval = T::parse_name(id).into_iter().collect();
     let names = ConfigNames {
         alerts: true,
-        ..ConfigNames::of(doomed.list_entry_names())
+        ..ConfigNames::of(removed.list_entry_names())
     };
     let known = read_surroundings(deps, &names, Some(entry.owner())).await?;
     let current = T::list_of(&known).iter().find(|known| known.entry_id() == id);
@@ -181,13 +181,13 @@ pub async fn remove_entry<T: ConfigEntry>(
     let own = known.of_tenant(entry.owner());
     // What is being removed as a whole is left to that removal.
     entry.clone().into_document().check_removals(&own)?;
-    check_needed(&own, &doomed)?;
+    check_needed(&own, &removed)?;
     let options = ApplyOptions {
         prune: true,
         force,
         ..ApplyOptions::default()
     };
-    let mut removal = plan_removal(deps, &own, &own.without(&doomed), options).await?;
+    let mut removal = plan_removal(deps, &own, &own.without(&removed), options).await?;
     let after = removal.apply_to(&known);
     ConfigDocument::default().validate_against(&after)?;
     // Without a planned change, the instance is disabled already and has a history.
@@ -236,10 +236,10 @@ async fn write_removal(
 }
 
 /// Refuses to remove an entry to which another one refers.
-fn check_needed(own: &ConfigDocument, doomed: &ConfigRemoval) -> Result<(), ConfigureError> {
-    let doomed = doomed.list_entry_names();
+fn check_needed(own: &ConfigDocument, removed: &ConfigRemoval) -> Result<(), ConfigureError> {
+    let removed = removed.list_entry_names();
     for entry in own.list_entries() {
-        if let Some(needed) = entry.refers_to().into_iter().find(|name| doomed.contains(name)) {
+        if let Some(needed) = entry.refers_to().into_iter().find(|name| removed.contains(name)) {
             return Err(ConfigureError::InUse {
                 needed,
                 by: entry.entry_name(),

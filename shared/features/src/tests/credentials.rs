@@ -50,11 +50,11 @@ impl Host {
 }
 
 /// An installation with every secret that there could be, configured with Evolution elsewhere.
-struct Vault {
+struct CredentialSetup {
     site: Site,
 }
 
-impl Vault {
+impl CredentialSetup {
     fn new() -> Self {
         let mut site = Site::in_memory();
         let config = ProviderConfig {
@@ -125,15 +125,15 @@ fn attacks(here: &str) -> Vec<Value> {
 async fn an_instance_that_names_anothers_secret_or_takes_a_key_elsewhere_is_not_applied() {
     let host = Host::start().await;
     for attack in attacks(&host.url) {
-        let vault = Vault::new();
-        let answered = vault.operate("PUT", "/v1/config", &document(&attack)).await;
+        let setup = CredentialSetup::new();
+        let answered = setup.operate("PUT", "/v1/config", &document(&attack)).await;
         assert_eq!(
             answered.status,
             StatusCode::UNPROCESSABLE_ENTITY,
             "{attack}: {}",
             answered.text
         );
-        let shown = vault.operate("GET", "/v1/config", &json!({})).await;
+        let shown = setup.operate("GET", "/v1/config", &json!({})).await;
         assert_eq!(shown.body["document"]["instances"], json!([]), "{attack}");
     }
     assert_eq!(host.requests(), [""; 0]);
@@ -153,9 +153,9 @@ async fn a_base_url_to_which_nothing_may_be_sent_is_not_applied() {
         "http://127.0.0.1:19100/containers/create?x=",
         "https://evolution.example.org/#x",
     ] {
-        let vault = Vault::new();
+        let setup = CredentialSetup::new();
         let instance = json!({"base_url": base, "credential": "env:RECADO_CREDENTIAL_CLINIC_KEY"});
-        let answered = vault.operate("PUT", "/v1/config", &document(&instance)).await;
+        let answered = setup.operate("PUT", "/v1/config", &document(&instance)).await;
         assert_eq!(
             answered.status,
             StatusCode::UNPROCESSABLE_ENTITY,
@@ -173,11 +173,11 @@ async fn a_configuration_that_was_stored_before_sends_no_secret_either() {
         if attack["provider"].is_string() {
             continue;
         }
-        let vault = Vault::new();
+        let setup = CredentialSetup::new();
         let stored = serde_json::from_value(document(&attack)).unwrap();
-        put_configuration(&vault.site.store, &stored).await.unwrap();
-        vault.send().await;
-        let health = vault
+        put_configuration(&setup.site.store, &stored).await.unwrap();
+        setup.send().await;
+        let health = setup
             .operate("GET", "/health/whatsapp?instance=evil", &json!({}))
             .await;
         assert_eq!(
@@ -192,11 +192,11 @@ async fn a_configuration_that_was_stored_before_sends_no_secret_either() {
 #[tokio::test]
 async fn an_instance_with_a_key_of_its_tenants_own_sends_that_key_to_its_own_host() {
     let host = Host::start().await;
-    let vault = Vault::new();
+    let setup = CredentialSetup::new();
     let own = json!({"base_url": host.url, "credential": "env:RECADO_CREDENTIAL_CLINIC_KEY"});
-    let answered = vault.operate("PUT", "/v1/config", &document(&own)).await;
+    let answered = setup.operate("PUT", "/v1/config", &document(&own)).await;
     assert_eq!(answered.status, StatusCode::OK, "{}", answered.text);
-    vault.send().await;
+    setup.send().await;
     let requests = host.requests();
     assert!(
         requests[0].contains("apikey: env:recado_credential_clinic_key"),
@@ -206,10 +206,10 @@ async fn an_instance_with_a_key_of_its_tenants_own_sends_that_key_to_its_own_hos
 
 #[tokio::test]
 async fn a_variable_that_two_tenants_would_share_is_nobodys() {
-    let vault = Vault::new();
+    let setup = CredentialSetup::new();
     let mut document = document(&json!({"credential": "env:RECADO_CREDENTIAL_CLINIC_KEY"}));
     document["tenants"] = json!([{"id": "clinic"}, {"id": "Clinic"}]);
-    let answered = vault.operate("PUT", "/v1/config", &document).await;
+    let answered = setup.operate("PUT", "/v1/config", &document).await;
     assert_eq!(
         answered.status,
         StatusCode::UNPROCESSABLE_ENTITY,
@@ -219,13 +219,13 @@ async fn a_variable_that_two_tenants_would_share_is_nobodys() {
 }
 
 /// The token of a manager of the tenant `clinic`, which has an agent.
-async fn create_manager(vault: &Vault) -> String {
+async fn create_manager(setup: &CredentialSetup) -> String {
     let mut configured = document(&json!({}));
     configured.as_object_mut().unwrap().remove("instances");
-    let applied = vault.operate("PUT", "/v1/config", &configured).await;
+    let applied = setup.operate("PUT", "/v1/config", &configured).await;
     assert_eq!(applied.status, StatusCode::OK, "{}", applied.text);
     let wanted = json!({"name": "clinic-manager", "role": "manager", "tenant": "clinic"});
-    let made = vault.operate("POST", "/v1/tokens", &wanted).await;
+    let made = setup.operate("POST", "/v1/tokens", &wanted).await;
     made.body["secret"].as_str().unwrap().to_owned()
 }
 
@@ -262,9 +262,9 @@ fn name_url(kind: &str, url: &str) -> Value {
 async fn whatever_url_a_tenants_token_names_is_https_to_a_public_host_unless_the_installation_allows_others()
 {
     for private_tools in [false, true] {
-        let mut vault = Vault::new();
-        let token = create_manager(&vault).await;
-        vault.site.settings.private_tools = private_tools;
+        let mut setup = CredentialSetup::new();
+        let token = create_manager(&setup).await;
+        setup.site.settings.private_tools = private_tools;
         let bearer = format!("Bearer {token}");
         let headers = [("authorization", bearer.as_str())];
         for kind in ["tool", "question", "server", "agent", "endpoint"] {
@@ -277,10 +277,10 @@ async fn whatever_url_a_tenants_token_names_is_https_to_a_public_host_unless_the
             ] {
                 let asked = if kind == "endpoint" {
                     let body = json!({"id": format!("e{}", url.len()), "url": url}).to_string();
-                    vault.site.ask("POST", "/v1/webhooks", &headers, body).await
+                    setup.site.ask("POST", "/v1/webhooks", &headers, body).await
                 } else {
                     let body = name_url(kind, url).to_string();
-                    vault
+                    setup
                         .site
                         .ask("PUT", "/v1/config?dry_run=true", &headers, body)
                         .await
@@ -303,8 +303,8 @@ async fn whatever_url_a_tenants_token_names_is_https_to_a_public_host_unless_the
 #[tokio::test]
 async fn a_tenants_token_names_no_host_of_the_installations_network() {
     let host = Host::start().await;
-    let vault = Vault::new();
-    let token = create_manager(&vault).await;
+    let setup = CredentialSetup::new();
+    let token = create_manager(&setup).await;
     let bearer = format!("Bearer {token}");
     let headers = [("authorization", bearer.as_str())];
     let private = [
@@ -316,7 +316,7 @@ async fn a_tenants_token_names_no_host_of_the_installations_network() {
     for base in private {
         for path in ["/v1/config", "/v1/config?dry_run=true"] {
             let body = named_by_manager(base).to_string();
-            let refused = vault.site.ask("PUT", path, &headers, body).await;
+            let refused = setup.site.ask("PUT", path, &headers, body).await;
             assert_eq!(
                 refused.status,
                 StatusCode::UNPROCESSABLE_ENTITY,
@@ -333,7 +333,7 @@ async fn a_tenants_token_names_no_host_of_the_installations_network() {
     assert_eq!(host.requests(), [""; 0]);
     let public = "https://evolution.example.org";
     let body = named_by_manager(public).to_string();
-    let applied = vault
+    let applied = setup
         .site
         .ask("PUT", "/v1/config?dry_run=true", &headers, body)
         .await;
@@ -342,8 +342,8 @@ async fn a_tenants_token_names_no_host_of_the_installations_network() {
 
 #[tokio::test]
 async fn a_tenants_token_names_no_mail_server_of_the_installations_network() {
-    let mut vault = Vault::new();
-    let token = create_manager(&vault).await;
+    let mut setup = CredentialSetup::new();
+    let token = create_manager(&setup).await;
     let bearer = format!("Bearer {token}");
     let headers = [("authorization", bearer.as_str())];
     let document = |server: &str| {
@@ -353,7 +353,7 @@ async fn a_tenants_token_names_no_mail_server_of_the_installations_network() {
     let private = ["smtp://127.0.0.1", "smtps://10.0.0.1:465", "smtps://mail"];
     for server in private {
         let body = document(server).to_string();
-        let refused = vault.site.ask("PUT", "/v1/config", &headers, body).await;
+        let refused = setup.site.ask("PUT", "/v1/config", &headers, body).await;
         assert_eq!(
             refused.status,
             StatusCode::UNPROCESSABLE_ENTITY,
@@ -364,15 +364,15 @@ async fn a_tenants_token_names_no_mail_server_of_the_installations_network() {
         assert!(refused.text.contains(setting), "{}", refused.text);
     }
     let public = document("smtps://mail.clinic.example").to_string();
-    let applied = vault.site.ask("PUT", "/v1/config", &headers, public).await;
+    let applied = setup.site.ask("PUT", "/v1/config", &headers, public).await;
     assert_eq!(applied.status, StatusCode::OK, "{}", applied.text);
     // What the installation named stays, and with the setting each may be named.
-    let named = vault.operate("PUT", "/v1/config", &document(private[0])).await;
+    let named = setup.operate("PUT", "/v1/config", &document(private[0])).await;
     assert_eq!(named.status, StatusCode::OK, "{}", named.text);
     for (server, is_allowed) in [(private[0], false), (private[1], true)] {
-        vault.site.settings.private_mail_servers = is_allowed;
+        setup.site.settings.private_mail_servers = is_allowed;
         let body = document(server).to_string();
-        let applied = vault.site.ask("PUT", "/v1/config", &headers, body).await;
+        let applied = setup.site.ask("PUT", "/v1/config", &headers, body).await;
         assert_eq!(applied.status, StatusCode::OK, "{server}: {}", applied.text);
     }
 }
@@ -380,7 +380,7 @@ async fn a_tenants_token_names_no_mail_server_of_the_installations_network() {
 #[tokio::test]
 async fn whoever_writes_an_entry_later_is_not_who_named_its_host() {
     let host = Host::start().await;
-    let mut vault = Vault::new();
+    let mut setup = CredentialSetup::new();
     let listing = |hosts: Vec<String>| {
         let config = ProviderConfig {
             evolution_base_url: Some("http://127.0.0.1:9".to_owned()),
@@ -389,22 +389,22 @@ async fn whoever_writes_an_entry_later_is_not_who_named_its_host() {
         };
         TestProviders::real(TestSecrets::Every, config)
     };
-    vault.site.providers = listing(vec![host.url.clone()]);
-    let token = create_manager(&vault).await;
+    setup.site.providers = listing(vec![host.url.clone()]);
+    let token = create_manager(&setup).await;
     let bearer = format!("Bearer {token}");
     let headers = [("authorization", bearer.as_str())];
     let document = named_by_manager(&host.url);
-    let applied = vault
+    let applied = setup
         .site
         .ask("PUT", "/v1/config", &headers, document.to_string())
         .await;
     assert_eq!(applied.status, StatusCode::OK, "{}", applied.text);
     assert!(!host.requests().is_empty(), "a listed host is asked");
     // The host is listed no more. An operator who changes another field does not name it anew.
-    vault.site.providers = listing(Vec::new());
+    setup.site.providers = listing(Vec::new());
     let mut changed = document.clone();
     changed["instances"][0]["typing"] = json!(true);
-    let refused = vault.operate("PUT", "/v1/config", &changed).await;
+    let refused = setup.operate("PUT", "/v1/config", &changed).await;
     assert_eq!(
         refused.status,
         StatusCode::UNPROCESSABLE_ENTITY,
@@ -413,10 +413,10 @@ async fn whoever_writes_an_entry_later_is_not_who_named_its_host() {
     );
     let asked = host.requests().len();
     let text = json!({"to": "+5511900000001", "text": "oi"});
-    vault
+    setup
         .operate("POST", "/v1/instances/clinic-evil/messages", &text)
         .await;
-    crate::tests::forged::work(&vault.site.store, &vault.site.deps()).await;
+    crate::tests::forged::work(&setup.site.store, &setup.site.deps()).await;
     assert_eq!(
         host.requests().len(),
         asked,
@@ -427,14 +427,14 @@ async fn whoever_writes_an_entry_later_is_not_who_named_its_host() {
 #[tokio::test]
 async fn a_dry_run_asks_nobody() {
     let host = Host::start().await;
-    let vault = Vault::new();
+    let setup = CredentialSetup::new();
     let own = json!({"base_url": host.url, "credential": "env:RECADO_CREDENTIAL_CLINIC_KEY"});
-    let tried = vault
+    let tried = setup
         .operate("PUT", "/v1/config?dry_run=true", &document(&own))
         .await;
     assert_eq!(tried.status, StatusCode::OK, "{}", tried.text);
     assert_eq!((host.requests().len(), &tried.body["warnings"]), (0, &json!([])));
-    let applied = vault.operate("PUT", "/v1/config", &document(&own)).await;
+    let applied = setup.operate("PUT", "/v1/config", &document(&own)).await;
     assert_eq!(applied.status, StatusCode::OK, "{}", applied.text);
     assert!(!host.requests().is_empty(), "only an apply asks");
 }

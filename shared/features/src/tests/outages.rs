@@ -1,6 +1,6 @@
 //! A store or a queue that fails, hangs, or is asked by strangers.
 
-use crate::tests::unsteady::Mood;
+use crate::tests::unsteady::PortMode;
 use crate::tests::webhooks::{evolution_message, meta_body};
 use crate::tests::{Answered, Site, ask_of, document, secret_at, secret_of, signature};
 use axum::http::StatusCode;
@@ -50,12 +50,12 @@ async fn post_to_every_provider(site: &Site) -> Vec<(&'static str, Answered)> {
 #[tokio::test]
 async fn a_queue_that_fails_behind_a_store_that_works_is_503_and_its_repetition_is_enqueued_once() {
     let site = Site::in_memory();
-    site.queues.set(Mood::Failing);
+    site.queues.set(PortMode::Failing);
     for (path, answered) in post_to_every_provider(&site).await {
         assert_eq!(answered.status, StatusCode::SERVICE_UNAVAILABLE, "{path}");
         assert_eq!(answered.header("retry-after"), Some("5"), "{path}");
     }
-    site.queues.set(Mood::Working);
+    site.queues.set(PortMode::Working);
     for (path, answered) in post_to_every_provider(&site).await {
         let found = (answered.status, &answered.body["events"]);
         assert_eq!(found, (StatusCode::OK, &json!(1)), "{path}");
@@ -71,11 +71,11 @@ async fn a_send_that_could_not_be_enqueued_is_503_and_its_repetition_is_the_same
     let site = Site::in_memory().configured().await;
     let body = json!({"to": "+55 11 90000-0001", "text": "bom dia", "message_id": "m-1"});
     let path = "/v1/instances/suporte-01/messages";
-    site.queues.set(Mood::Failing);
+    site.queues.set(PortMode::Failing);
     let failed = site.operate("POST", path, &body).await;
     assert_eq!(failed.status, StatusCode::SERVICE_UNAVAILABLE, "{}", failed.text);
     assert_eq!(failed.header("retry-after"), Some("5"));
-    site.queues.set(Mood::Working);
+    site.queues.set(PortMode::Working);
     let first = site.operate("POST", path, &body).await;
     let again = site.operate("POST", path, &body).await;
     assert!(
@@ -90,7 +90,7 @@ async fn a_send_that_could_not_be_enqueued_is_503_and_its_repetition_is_the_same
 #[tokio::test(start_paused = true)]
 async fn a_webhook_that_is_kept_waiting_is_503_within_the_deadline_at_every_provider() {
     let site = Site::in_memory();
-    site.queues.set(Mood::Hanging);
+    site.queues.set(PortMode::Hanging);
     let begun = Instant::now();
     for (path, answered) in post_to_every_provider(&site).await {
         assert_eq!(answered.status, StatusCode::SERVICE_UNAVAILABLE, "{path}");
@@ -104,7 +104,7 @@ async fn a_webhook_that_is_kept_waiting_is_503_within_the_deadline_at_every_prov
 async fn a_large_body_keeps_its_place_until_its_webhook_is_answered() {
     let mut site = Site::in_memory();
     site.settings.webhook_deadline = recado_domain::SignedDuration::from_secs(3);
-    site.queues.set(Mood::Hanging);
+    site.queues.set(PortMode::Hanging);
     let router = site.router_with(WebhookLimits { bytes_max: 1_000_000 });
     let secret = secret_of("master", "suporte-01");
     let answered = Mutex::new(Vec::new());

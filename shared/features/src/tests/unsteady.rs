@@ -18,7 +18,7 @@ use std::time::Duration;
 
 /// How the queues are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Mood {
+pub(crate) enum PortMode {
     Working,
     Failing,
     Hanging,
@@ -28,7 +28,7 @@ pub(crate) enum Mood {
 #[derive(Debug, Clone)]
 pub(crate) struct Unsteady {
     inner: Embedded,
-    mood: Arc<AtomicU8>,
+    mode: Arc<AtomicU8>,
     /// How many calls have come to a queue that hangs.
     pub(crate) hanging: Arc<AtomicU64>,
     /// The deduplication ids of what was enqueued on `inbound`.
@@ -39,14 +39,14 @@ impl Unsteady {
     pub(crate) fn over(inner: Embedded) -> Self {
         Self {
             inner,
-            mood: Arc::default(),
+            mode: Arc::default(),
             hanging: Arc::default(),
             inbound: Arc::default(),
         }
     }
 
-    pub(crate) fn set(&self, mood: Mood) {
-        self.mood.store(mood as u8, Ordering::Relaxed);
+    pub(crate) fn set(&self, mode: PortMode) {
+        self.mode.store(mode as u8, Ordering::Relaxed);
     }
 
     async fn around<T>(
@@ -54,12 +54,12 @@ impl Unsteady {
         _: &'static str,
         call: impl Future<Output = PortResult<T>> + Send,
     ) -> PortResult<T> {
-        let mood = self.mood.load(Ordering::Relaxed);
-        if mood == Mood::Hanging as u8 {
+        let mode = self.mode.load(Ordering::Relaxed);
+        if mode == PortMode::Hanging as u8 {
             self.hanging.fetch_add(1, Ordering::Relaxed);
             std::future::pending::<()>().await;
         }
-        if mood == Mood::Failing as u8 {
+        if mode == PortMode::Failing as u8 {
             return Err(PortError::unavailable("enqueueing", "as the test wants"));
         }
         call.await

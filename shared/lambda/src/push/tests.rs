@@ -34,7 +34,7 @@ fn events_of_the_websocket_api_are_told_from_requests() {
     assert_eq!(read(&request), None);
 }
 
-async fn push_to(stand_in: &StandIn) -> NewsPush {
+async fn push_to(stand_in: &StandIn) -> PushNotifier {
     let shared = aws_config::defaults(BehaviorVersion::v2026_01_12())
         .region(Region::new("us-east-1"))
         .credentials_provider(Credentials::new("key", "secret", None, None, "tests"))
@@ -42,7 +42,7 @@ async fn push_to(stand_in: &StandIn) -> NewsPush {
         .load()
         .await;
     let url = stand_in.url.replace("http://", "ws://");
-    NewsPush::new(PushSender::new(&shared, &format!("{url}/live"), false))
+    PushNotifier::new(PushSender::new(&shared, &format!("{url}/live"), false))
 }
 
 fn connections(ids: &[&str]) -> Vec<PushConnection> {
@@ -58,8 +58,8 @@ fn connections(ids: &[&str]) -> Vec<PushConnection> {
 async fn a_connection_is_told_that_there_is_more_and_one_that_is_gone_is_named() {
     let stand_in = StandIn::start(vec![Does::Answers(200, ""), Does::Answers(410, "{}")]).await;
     let push = push_to(&stand_in).await;
-    assert_eq!(push.tell_connections(connections(&["here="])).await, []);
-    let gone = push.tell_connections(connections(&["left"])).await;
+    assert_eq!(push.notify_connections(connections(&["here="])).await, []);
+    let gone = push.notify_connections(connections(&["left"])).await;
     assert_eq!(gone, connections(&["left"]));
     let lines: Vec<_> = stand_in
         .requests()
@@ -79,12 +79,12 @@ async fn a_connection_is_told_that_there_is_more_and_one_that_is_gone_is_named()
 async fn one_failure_among_others_stops_nobody_and_a_service_that_fails_is_left_alone_for_a_while() {
     let stand_in = StandIn::start(vec![Does::Answers(200, ""), Does::Answers(500, "{}")]).await;
     let push = push_to(&stand_in).await;
-    assert_eq!(push.tell_connections(connections(&["a", "b"])).await, []);
+    assert_eq!(push.notify_connections(connections(&["a", "b"])).await, []);
     let some = stand_in.requests().len();
-    assert_eq!(push.tell_connections(connections(&["a"])).await, []);
+    assert_eq!(push.notify_connections(connections(&["a"])).await, []);
     let all = stand_in.requests().len();
     assert!(all > some, "one of two was told, so the next news were told, too");
-    assert_eq!(push.tell_connections(connections(&["a"])).await, []);
+    assert_eq!(push.notify_connections(connections(&["a"])).await, []);
     assert_eq!(stand_in.requests().len(), all, "nobody was told: it rests");
 }
 
@@ -94,11 +94,11 @@ async fn a_service_that_never_answers_costs_a_second_once() {
     let push = push_to(&stand_in).await;
     let ids: Vec<String> = (0..200).map(|number| number.to_string()).collect();
     let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
-    let told = push.tell_connections(connections(&ids));
+    let told = push.notify_connections(connections(&ids));
     let told = tokio::time::timeout(Duration::from_secs(10), told).await;
     assert_eq!(told.unwrap(), []);
     let asked = stand_in.requests().len();
     assert!(asked < ids.len(), "{asked} were asked before the time was over");
-    push.tell_connections(connections(&ids)).await;
+    push.notify_connections(connections(&ids)).await;
     assert_eq!(stand_in.requests().len(), asked);
 }

@@ -173,13 +173,15 @@ pub async fn keep_sent(deps: &Deps, message: &Outgoing, why: &str) -> PortResult
 
 /// Ends the attempt by the linked identity: the message counts as sent by the attempt for the number.
 async fn keep_sent_message(deps: &Deps, message: &Outgoing, why: &str) -> PortResult<WriteOutcome> {
-    let landed = find_landed_attempt(message);
+    let finished_send = find_landed_attempt(message);
     let mut kept = message.clone();
     if kept.out.keep_sent(deps.system().now(), why.to_owned()).is_err() {
         return Ok(WriteOutcome::Conflict);
     }
     let record = kept.into_record();
-    let settles = deps.store().settle_message(&record, landed.as_ref(), None, None);
+    let settles = deps
+        .store()
+        .settle_message(&record, finished_send.as_ref(), None, None);
     let written = settles.await?;
     if written == WriteOutcome::Written {
         tracing::info!(

@@ -79,12 +79,12 @@ pub trait OutboxStore: Send + Sync {
     /// its earlier parts that are open are listed too.
     async fn list_open_messages(&self, thread: &ThreadId) -> PortResult<Vec<Message>>;
 
-    /// Writes an open message if its `out.rev` is the stored one plus one. If `landed` is given, the in-flight note of
+    /// Writes an open message if its `out.rev` is the stored one plus one. If `finished_send` is given, the in-flight note of
     /// that attempt is removed in the same transaction.
     async fn save_open_message(
         &self,
         message: &Message,
-        landed: Option<&InFlightSend>,
+        finished_send: Option<&InFlightSend>,
     ) -> PortResult<WriteOutcome>;
 
     /// Claims a message for sending in one transaction. The transaction writes the message as
@@ -99,13 +99,13 @@ pub trait OutboxStore: Send + Sync {
     ) -> PortResult<ClaimOutcome>;
 
     /// Closes a message that is no longer open, in one transaction. The message leaves the open list and its record
-    /// becomes final (`out.rev` is the open message's plus one). The in-flight note `landed` is removed. `link` connects
+    /// becomes final (`out.rev` is the open message's plus one). The in-flight note `finished_send` is removed. `link` connects
     /// the delivery record with the message (a status that came first is kept). The conversation, if given, is written
     /// as in [`super::Conversations::update_conversation`].
     async fn settle_message(
         &self,
         message: &Message,
-        landed: Option<&InFlightSend>,
+        finished_send: Option<&InFlightSend>,
         link: Option<&DeliveryLink>,
         conversation: Option<&Conversation>,
     ) -> PortResult<WriteOutcome>;

@@ -79,19 +79,19 @@ impl McpConnection {
             next_id: AtomicU64::new(1),
             has_changed: AtomicBool::new(false),
         };
-        match connection.shake_hands().await {
+        match connection.perform_handshake().await {
             Err(refused @ (McpFailure::Rejected(_) | McpFailure::Failed(_))) => {
                 connection.version = Some(HeaderValue::from_static(WITHOUT_HANDSHAKE));
                 connection.session = None;
                 let asked = connection.send_request("server/discover", &json!({})).await;
                 asked.map_err(|_| refused)?;
             }
-            shaken => shaken?,
+            result => result?,
         }
         Ok(connection)
     }
 
-    async fn shake_hands(&mut self) -> Result<(), McpFailure> {
+    async fn perform_handshake(&mut self) -> Result<(), McpFailure> {
         let hello = json!({
             "protocolVersion": NEWEST_WITH_HANDSHAKE,
             "capabilities": {},

@@ -126,7 +126,7 @@ pub async fn a_message_that_is_not_stored_is_not_settled<Q: Queues>(queues: &Q) 
     let (sending, flight) = claimed(&fixture.reply(&mut conversation));
     let settlement = SettlementWrite {
         message: &sending,
-        landed: Some(&flight),
+        finished_send: Some(&flight),
         link: None,
     };
     if let Some(written) = commit(queues, StepRecords::Settlement(settlement), Vec::new()).await {

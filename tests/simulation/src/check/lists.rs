@@ -61,7 +61,7 @@ where
     Q: WorkQueues,
 {
     let is_searched = sim.common.steps().is_multiple_of(SEARCHED_EACH);
-    let Some(index) = sim.aids.index.as_ref().filter(|_| is_searched) else {
+    let Some(index) = sim.extras.index.as_ref().filter(|_| is_searched) else {
         return;
     };
     (index.0)();

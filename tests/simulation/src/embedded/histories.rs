@@ -7,29 +7,29 @@ use crate::mutation::Mutation;
 use crate::plan::Plan;
 use crate::queue::EitherQueues;
 use crate::scenario::Telling;
-use crate::simulator::{Aids, Style};
+use crate::simulator::{StoreExtras, Style};
 use recado_embedded::Embedded;
 
 /// The store and the queues of a history on the model of SQS, which delivers a message twice with this likelihood.
-fn on_sqs(simulation: &Simulation, twice: f64) -> (Embedded, EitherQueues, Aids) {
+fn on_sqs(simulation: &Simulation, twice: f64) -> (Embedded, EitherQueues, StoreExtras) {
     let store = store(simulation);
-    let aids = aids(&store, false);
-    (store, EitherQueues::on_sqs(simulation.clone(), twice), aids)
+    let extras = extras(&store, false);
+    (store, EitherQueues::on_sqs(simulation.clone(), twice), extras)
 }
 
 /// The store and the queues of a history in one database; `recovers` if the process starts again after a power cut.
-fn on_embedded(simulation: &Simulation, recovers: bool) -> (Embedded, EitherQueues, Aids) {
+fn on_embedded(simulation: &Simulation, recovers: bool) -> (Embedded, EitherQueues, StoreExtras) {
     let store = store(simulation);
-    let aids = aids(&store, recovers);
-    (store.clone(), EitherQueues::Embedded(store), aids)
+    let extras = extras(&store, recovers);
+    (store.clone(), EitherQueues::Embedded(store), extras)
 }
 
-fn aids(store: &Embedded, recovers: bool) -> Aids {
-    Aids {
+fn extras(store: &Embedded, recovers: bool) -> StoreExtras {
+    StoreExtras {
         recover: recovers.then(|| recover(store)),
         index: Some(index(store)),
         publishes: true,
-        ..Aids::default()
+        ..StoreExtras::default()
     }
 }
 

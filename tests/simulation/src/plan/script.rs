@@ -70,7 +70,7 @@ where
         .let_model_go_on(sim.simulation().pick(&[0.0, 0.1, 0.5]));
     let decides = sim.simulation().pick(&[0.05, 0.2, 0.5]);
     sim.fake_world.decide_with_chance(decides);
-    if plan.faults.disturb() && plan.style == Style::Machine && sim.aids.recover.is_some() {
+    if plan.faults.disturb() && plan.style == Style::Machine && sim.extras.recover.is_some() {
         power_cuts(sim);
     }
     for line in &plan.lines {

@@ -76,7 +76,7 @@ impl<A: System> DynamoStore<A> {
         ),
         early: Option<&Delivery>,
     ) -> PortResult<Vec<TransactionAction>> {
-        let (message, landed, link, conversation) = settled;
+        let (message, finished_send, link, conversation) = settled;
         let condition = revision_condition(what, message)?;
         let mut actions = if records::stays_open(message) {
             // The message is dead and has no dead letter yet. It keeps its open copy, so that `reconcile` finds it.
@@ -89,7 +89,7 @@ impl<A: System> DynamoStore<A> {
                 TransactionAction::put(records::message_item(what, message)?),
             ]
         };
-        actions.extend(landed.map(|flight| remove_in_flight(message, flight)));
+        actions.extend(finished_send.map(|flight| remove_in_flight(message, flight)));
         if let Some(conversation) = conversation {
             actions.push(put_conversation(what, conversation)?);
         }

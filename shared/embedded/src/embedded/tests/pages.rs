@@ -221,10 +221,10 @@ async fn answer_message(store: &Embedded, fixture: &Fixture, number: u32) {
     let (sending, flight) = claimed(&reply);
     let claim = succeed(store.claim_message(&sending, None, &flight)).await;
     assert_eq!(claim, ClaimOutcome::Claimed);
-    let (worker, landed) = (store.for_message(&sends[0].receipt), accepted(&sending));
+    let (worker, finished_send) = (store.for_message(&sends[0].receipt), accepted(&sending));
     let settlement = SettlementWrite {
-        message: &landed,
-        landed: Some(&flight),
+        message: &finished_send,
+        finished_send: Some(&flight),
         link: None,
     };
     let settled = commit(&worker, StepRecords::Settlement(settlement), Vec::new()).await;

@@ -216,7 +216,7 @@ fn a_reply_its_send_job_and_the_acknowledgement_of_its_turn_are_one() {
         let sent = accepted(&sending);
         let settlement = SettlementWrite {
             message: &sent,
-            landed: Some(&flight),
+            finished_send: Some(&flight),
             link: None,
         };
         let settled = commit(&worker, StepRecords::Settlement(settlement), Vec::new());

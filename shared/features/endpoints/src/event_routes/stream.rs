@@ -15,7 +15,7 @@ use recado_http::api::error_mapping::list_problem;
 #[cfg(feature = "schema")]
 use recado_http::api::problem_answers::NotFound;
 use recado_http::api::request::Asked;
-use recado_http::event_feed::{BATCH_MAX, FeedNews, Subscription};
+use recado_http::event_feed::{BATCH_MAX, FeedUpdate, Subscription};
 use recado_http::problem;
 use recado_http::problem::HttpProblem;
 use recado_http::query::QueryParams;
@@ -109,10 +109,10 @@ impl OpenStream {
                 continue;
             }
             match self.subscription.wait_for_batch().await {
-                FeedNews::Closing => return None,
-                FeedNews::Missed => self.is_behind = true,
-                FeedNews::Batch(batch) if batch.from > self.place => self.is_behind = true,
-                FeedNews::Batch(batch) => {
+                FeedUpdate::Closing => return None,
+                FeedUpdate::Missed => self.is_behind = true,
+                FeedUpdate::Batch(batch) if batch.from > self.place => self.is_behind = true,
+                FeedUpdate::Batch(batch) => {
                     let wanted: Vec<LoggedEvent> = batch
                         .events
                         .iter()

@@ -190,7 +190,7 @@ fn await_acknowledgement(
     })
 }
 
-/// Marks a message as sent under the provider's id of it. `landed` is the attempt whose answer tells this; `why` is the
+/// Marks a message as sent under the provider's id of it. `finished_send` is the attempt whose answer tells this; `why` is the
 /// evidence if it was not told by an answer. What features store beside the record is stored before it: afterwards nobody would come
 /// back.
 pub(super) async fn store_sent(
@@ -198,7 +198,7 @@ pub(super) async fn store_sent(
     context: SendContext<'_>,
     message: &mut Outgoing,
     provider_message_id: Option<String>,
-    landed: Option<&InFlightSend>,
+    finished_send: Option<&InFlightSend>,
     why: Option<&str>,
 ) -> PortResult<WriteOutcome> {
     let sent_to = message.out.attempt_address().clone();
@@ -215,7 +215,7 @@ pub(super) async fn store_sent(
     let step = StepCommit {
         records: StepRecords::Settlement(SettlementWrite {
             message: &record,
-            landed,
+            finished_send,
             link: link.as_ref(),
         }),
         jobs: Vec::new(),

@@ -11,7 +11,7 @@ use crate::history::{Outcome, sim};
 use crate::mutation::Mutation;
 use crate::plan::{address, bound, identity_key};
 use crate::queue::EitherQueues;
-use crate::simulator::{Aids, Style};
+use crate::simulator::{StoreExtras, Style};
 use futures::executor::block_on;
 use recado_domain::config::InstanceConfig;
 use recado_domain::contact::ContactAddress;
@@ -109,7 +109,7 @@ fn make(seed: u64, missing: Missing, traced: bool) -> Machine {
     let again = recover(&store);
     let mut sim = sim(&common, store.clone(), EitherQueues::Embedded(store), bounds());
     sim.style = Style::Machine;
-    sim.aids = Aids::from(Some(again));
+    sim.extras = StoreExtras::from(Some(again));
     sim.fake_world.let_model_be_plain();
     for bound in &sim.bounds {
         let instance = &bound.instance;

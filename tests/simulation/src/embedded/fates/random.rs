@@ -10,7 +10,7 @@ use crate::fault_injector::{Common, Faults};
 use crate::history::{Outcome, sim};
 use crate::plan::Plan;
 use crate::queue::EitherQueues;
-use crate::simulator::{Aids, Style};
+use crate::simulator::{StoreExtras, Style};
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 
@@ -102,7 +102,7 @@ fn make(seed: u64, traced: bool) -> Machine {
         plan.bounds(),
     );
     sim.style = Style::Machine;
-    sim.aids = Aids::from(Some(again));
+    sim.extras = StoreExtras::from(Some(again));
     sim.posted_twice = plan.posted_twice;
     let sim = Arc::new(sim);
     plan.set(&sim);

@@ -79,10 +79,10 @@ impl<S: Store> OutboxStore for FaultyPort<S> {
     async fn save_open_message(
         &self,
         message: &Message,
-        landed: Option<&InFlightSend>,
+        finished_send: Option<&InFlightSend>,
     ) -> PortResult<WriteOutcome> {
         let mut message = message.clone();
-        self.mutate_state(&mut message, landed);
+        self.mutate_state(&mut message, finished_send);
         if is_dead(&message) && self.injector.lacks(Mutation::LetterBeforeDead) {
             let dead_letter = dead_letter_of(&message);
             self.around("put_dead_letter", put_dead_letter(&self.inner, &dead_letter))
@@ -92,7 +92,7 @@ impl<S: Store> OutboxStore for FaultyPort<S> {
             .around(
                 "save_open",
                 self.injector
-                    .note_write(self.inner.save_open_message(&message, landed), &message),
+                    .note_write(self.inner.save_open_message(&message, finished_send), &message),
             )
             .await?;
         Ok(self.after_conflict(written))
@@ -142,7 +142,7 @@ impl<S: Store> OutboxStore for FaultyPort<S> {
     async fn settle_message(
         &self,
         message: &Message,
-        landed: Option<&InFlightSend>,
+        finished_send: Option<&InFlightSend>,
         link: Option<&DeliveryLink>,
         conversation: Option<&Conversation>,
     ) -> PortResult<WriteOutcome> {
@@ -154,8 +154,10 @@ impl<S: Store> OutboxStore for FaultyPort<S> {
             conversation => conversation,
         };
         let gone = self.note_that_goes(message).await?;
-        let landed = landed.or(gone.as_ref());
-        let effect = self.inner.settle_message(message, landed, link, conversation);
+        let finished_send = finished_send.or(gone.as_ref());
+        let effect = self
+            .inner
+            .settle_message(message, finished_send, link, conversation);
         let effect = self.injector.note_write(effect, message);
         let written = self.around("settle", effect).await?;
         Ok(self.after_conflict(written))
@@ -346,13 +348,15 @@ impl<S: Store> FaultyPort<S> {
         written
     }
 
-    fn mutate_state(&self, message: &mut Message, landed: Option<&InFlightSend>) {
+    fn mutate_state(&self, message: &mut Message, finished_send: Option<&InFlightSend>) {
         let Some(out) = &mut message.out else { return };
         match out.state {
             OutboxState::Unknown { .. } if self.injector.lacks(Mutation::UnknownIsQueued) => {
                 out.state = OutboxState::Queued;
             }
-            OutboxState::Queued if landed.is_some() && self.injector.lacks(Mutation::DisconnectionCounts) => {
+            OutboxState::Queued
+                if finished_send.is_some() && self.injector.lacks(Mutation::DisconnectionCounts) =>
+            {
                 out.attempts += 1;
             }
             _ => {}

@@ -32,7 +32,7 @@ where
     S: Store + Clone + Debug + 'static,
     Q: WorkQueues,
 {
-    if !plan.has_endpoints || !sim.aids.publishes {
+    if !plan.has_endpoints || !sim.extras.publishes {
         return;
     }
     let mut tenants: Vec<TenantId> = plan

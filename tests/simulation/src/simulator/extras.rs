@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 /// What a store can do for a simulator beyond the port.
 #[derive(Debug, Clone, Default)]
-pub struct Aids {
+pub struct StoreExtras {
     /// What a process does at its start, where a crash takes everything down.
     pub recover: Option<Recover>,
     /// A quick look at the open records, where asking the port takes long.
@@ -15,11 +15,11 @@ pub struct Aids {
     pub index: Option<Index>,
 }
 
-/// See [`Aids::recover`].
+/// See [`StoreExtras::recover`].
 #[derive(Clone)]
 pub struct Recover(pub Arc<dyn Fn() + Send + Sync>);
 
-/// See [`Aids::due`]. When the first open record falls due; `None` if none is open.
+/// See [`StoreExtras::due`]. When the first open record falls due; `None` if none is open.
 #[derive(Clone)]
 pub struct Due(pub Arc<dyn Fn() -> Option<Timestamp> + Send + Sync>);
 
@@ -27,11 +27,11 @@ pub struct Due(pub Arc<dyn Fn() -> Option<Timestamp> + Send + Sync>);
 #[derive(Clone)]
 pub struct AtMark(pub Arc<dyn Fn(u64) + Send + Sync>);
 
-/// See [`Aids::index`].
+/// See [`StoreExtras::index`].
 #[derive(Clone)]
 pub struct Index(pub Arc<dyn Fn() + Send + Sync>);
 
-impl From<Option<Recover>> for Aids {
+impl From<Option<Recover>> for StoreExtras {
     fn from(recover: Option<Recover>) -> Self {
         Self {
             recover,
