@@ -10,8 +10,9 @@ pub use notification::{
     ATTEMPTS_MAX, DestinationId, Notification, NotificationId, NotificationState, RunbookHint, retry_delay,
 };
 pub use rules::{
-    AlertWatch, BacklogLook, BacklogSample, FailingEndpoint, InstallationLook, InstanceLoad, InstanceLook,
-    IntakeLook, MissingSecret, PersonWait, TenantBudgetLook, UnacknowledgedLook, find_conditions,
+    AlertWatch, BacklogSample, BacklogStatus, FailingEndpoint, InstallationStatus, InstanceLoad,
+    InstanceStatus, IntakeStatus, MissingSecret, PersonWait, TenantBudgetStatus, UnacknowledgedStatus,
+    find_conditions,
 };
 
 use crate::ids::{ConversationId, InstanceId, TenantId, hash_parts};
@@ -248,7 +249,7 @@ pub struct Finding {
     pub hold: SignedDuration,
 }
 
-/// The result of one look: the conditions that hold, and the kinds whose conditions were looked at.
+/// The result of one check: the conditions that hold, and the kinds whose conditions were looked at.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Findings {
     /// Conditions that hold now.
@@ -257,7 +258,7 @@ pub struct Findings {
     pub looked_at: BTreeSet<AlertKind>,
     /// Kinds of which every condition of an instance or a conversation was looked at.
     pub looked_at_parts: BTreeSet<AlertKind>,
-    /// Tenants whose budgets this look left out. Live alerts of these budgets are left as they are.
+    /// Tenants whose budgets this check left out. Live alerts of these budgets are left as they are.
     pub budgets_left_out: BTreeSet<TenantId>,
 }
 

@@ -18,7 +18,7 @@ pub mod calendar;
 pub mod choice;
 pub mod clock_rollback;
 pub mod config;
-pub mod connection_look;
+pub mod connection_check;
 pub mod contact;
 pub mod content;
 pub mod context;

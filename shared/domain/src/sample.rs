@@ -1,6 +1,6 @@
 //! Samples: a small record per minute of how much waits, how much was given up, and which instances cannot send.
 
-use crate::connection_look::ConnectionLook;
+use crate::connection_check::ConnectionCheck;
 use crate::ids::{InstanceId, TenantId};
 use crate::instance::ConnectionStatus;
 use crate::millis;
@@ -46,9 +46,9 @@ pub struct MinuteSample {
     /// this minute.
     #[serde(default, skip_serializing_if = "crate::is_default")]
     pub tenants_left_out: u64,
-    /// In the installation's sample: the looks at connections since the last round began, the newest first.
+    /// In the installation's sample: the checks of connections since the last round began, the newest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub looks: Vec<ConnectionLook>,
+    pub looks: Vec<ConnectionCheck>,
 }
 
 /// The state of one instance in one minute.

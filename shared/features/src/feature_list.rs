@@ -8,7 +8,7 @@ use recado_actions::overdue_effects::OverdueEffects;
 use recado_actions::reminders::ReminderAnswers;
 use recado_actions::tool_calls::ToolsOfAgent;
 use recado_actions::void_reminder::VoidReminderGate;
-use recado_alerts::{connection_looks, inactivity, sampling, standings};
+use recado_alerts::{connection_checks, inactivity, sampling, standings};
 use recado_batches::BatchJobs;
 use recado_batches::due_batches::DueBatches;
 use recado_batches::paused_batch::PausedBatchGate;
@@ -114,7 +114,7 @@ pub static FEATURES: Features = Features {
         &dead_letter_retention::PASS,
         &retention::PASS,
         // The sample keeps the looks at connections, so it is made after them.
-        &connection_looks::PASS,
+        &connection_checks::PASS,
         &sampling::PASS,
         &standings::PASS,
         &identity_attempts::PASS,

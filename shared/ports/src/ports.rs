@@ -84,7 +84,7 @@ pub use search_words::SearchWords;
 pub use secrets::Secrets;
 pub use system::System;
 pub use tool_failure::ToolFailure;
-pub use tools::{EventLook, ToolLimits, Tools};
+pub use tools::{BookedEvent, ToolLimits, Tools};
 pub use transcriber::{Recording, RecordingUse, Transcriber, Transcript, TranscriptionError};
 
 /// Joins ports into one, which everything has that has all of them.

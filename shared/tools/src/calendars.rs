@@ -10,8 +10,8 @@ use recado_domain::effects::{EffectEntry, EffectId};
 use recado_domain::tools::{CalendarFunction, McpListing, Tool};
 use recado_google_calendar::{CalendarEffects, CalendarError, CalendarTarget, GoogleCalendar};
 use recado_ports::ports::{
-    AskAnswer, CallAnswer, EffectTool, EventLook, FenceAnswer, Secrets, SettlingAbility, System, ToolFailure,
-    ToolLimits, Tools,
+    AskAnswer, BookedEvent, CallAnswer, EffectTool, FenceAnswer, Secrets, SettlingAbility, System,
+    ToolFailure, ToolLimits, Tools,
 };
 use serde_json::Value;
 use std::time::Duration;
@@ -126,9 +126,9 @@ impl<S: Secrets + Clone, A: System + Clone> Tools for AgentTools<S, A> {
         busy.map_err(|error| to_tool_failure(&error))
     }
 
-    async fn look_at_event(&self, calendar: &Calendar, event: &EffectId) -> Result<EventLook, ToolFailure> {
+    async fn look_at_event(&self, calendar: &Calendar, event: &EffectId) -> Result<BookedEvent, ToolFailure> {
         let Some(google) = &calendar.google else {
-            return Ok(EventLook::Present {
+            return Ok(BookedEvent::Present {
                 version: SIMULATED_VERSION.to_owned(),
                 time: None,
             });
@@ -138,11 +138,11 @@ impl<S: Secrets + Clone, A: System + Clone> Tools for AgentTools<S, A> {
             .find_present_event(&to_calendar_target(google), event)
             .await;
         Ok(match found.map_err(|error| to_tool_failure(&error))? {
-            Some(event) => EventLook::Present {
+            Some(event) => BookedEvent::Present {
                 version: event.etag,
                 time: event.time,
             },
-            None => EventLook::Gone,
+            None => BookedEvent::Gone,
         })
     }
 

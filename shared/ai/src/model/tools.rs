@@ -6,7 +6,7 @@ use recado_domain::calendar::TimeSpan;
 use recado_domain::config::Calendar;
 use recado_domain::effects::EffectId;
 use recado_domain::tools::{McpListing, Tool};
-use recado_ports::ports::{EffectTool, EventLook, Secrets, System, ToolFailure, ToolLimits, Tools};
+use recado_ports::ports::{BookedEvent, EffectTool, Secrets, System, ToolFailure, ToolLimits, Tools};
 use serde_json::Value;
 use std::time::Duration;
 
@@ -41,7 +41,7 @@ impl<S: Secrets + Clone, A: System + Clone> Tools for Model<S, A> {
         self.parts.tools.query_busy_times(calendar, span).await
     }
 
-    async fn look_at_event(&self, calendar: &Calendar, event: &EffectId) -> Result<EventLook, ToolFailure> {
+    async fn look_at_event(&self, calendar: &Calendar, event: &EffectId) -> Result<BookedEvent, ToolFailure> {
         self.parts.tools.look_at_event(calendar, event).await
     }
 

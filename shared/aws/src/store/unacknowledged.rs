@@ -8,7 +8,7 @@ use super::keys::SHARDS;
 use super::keys::waiting::{UNACKNOWLEDGED, WAIT_TENANT, unacknowledged_shard};
 use super::lists::{ListPosition, ListSource};
 use jiff::Timestamp;
-use recado_domain::alert::UnacknowledgedLook;
+use recado_domain::alert::UnacknowledgedStatus;
 use recado_domain::delivery::{AwaitedAcknowledgement, UnacknowledgedMessage};
 use recado_domain::ids::{InstanceId, TenantId};
 use recado_domain::millis::from_unix_millis;
@@ -67,17 +67,17 @@ impl<A: System> DynamoStore<A> {
             .await?;
         at_least |= items.len() > limit;
         items.truncate(limit);
-        let mut by_instance: BTreeMap<(TenantId, InstanceId), UnacknowledgedLook> = BTreeMap::new();
+        let mut by_instance: BTreeMap<(TenantId, InstanceId), UnacknowledgedStatus> = BTreeMap::new();
         for awaited in items.iter().filter_map(parse_awaited) {
             let owner = (awaited.tenant.clone(), awaited.instance.clone());
-            let look = by_instance.entry(owner).or_insert(UnacknowledgedLook {
+            let status = by_instance.entry(owner).or_insert(UnacknowledgedStatus {
                 tenant: awaited.tenant,
                 instance: awaited.instance,
                 count: 0,
                 since: awaited.accepted_at,
             });
-            look.count += 1;
-            look.since = look.since.min(awaited.accepted_at);
+            status.count += 1;
+            status.since = status.since.min(awaited.accepted_at);
         }
         Ok(UnacknowledgedCounts {
             instances: by_instance.into_values().collect(),

@@ -1,4 +1,4 @@
-//! The rules of alerts: which conditions hold, by the numbers of one look and the thresholds of the configuration.
+//! The rules of alerts: which conditions hold, by the numbers of one check and the thresholds of the configuration.
 
 mod acknowledgement;
 mod budget;
@@ -9,9 +9,9 @@ mod number_quality;
 mod secrets;
 mod webhooks;
 
-pub use acknowledgement::UnacknowledgedLook;
-pub use budget::TenantBudgetLook;
-pub use intake::IntakeLook;
+pub use acknowledgement::UnacknowledgedStatus;
+pub use budget::TenantBudgetStatus;
+pub use intake::IntakeStatus;
 pub use load::InstanceLoad;
 pub use secrets::MissingSecret;
 pub use webhooks::FailingEndpoint;
@@ -26,13 +26,13 @@ use crate::reason::Reason;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
-/// Longest time between two looks of which a rate of processing is computed.
+/// Longest time between two checks of which a rate of processing is computed.
 const RATE_WINDOW_MAX: SignedDuration = SignedDuration::from_mins(10);
 
-/// The record that one look leaves for the next.
+/// The record that one check leaves for the next.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AlertWatch {
-    /// Time of the last look; `None` before the first. Its age shows for how long nothing was running.
+    /// Time of the last check; `None` before the first. Its age shows for how long nothing was running.
     #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
     pub looked_at: Option<Timestamp>,
     /// Messages that waited then; `None` if they were not counted.
@@ -50,10 +50,10 @@ pub struct BacklogSample {
     pub waiting: u64,
 }
 
-/// The progress of messages that waited at the look before.
+/// The progress of messages that waited at the check before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct BacklogLook {
-    /// The count of the look before.
+pub struct BacklogStatus {
+    /// The count of the check before.
     pub before: BacklogSample,
     /// Number of those messages that still wait.
     pub rest: u64,
@@ -61,7 +61,7 @@ pub struct BacklogLook {
 
 /// The state of an instance that does not work as it should.
 #[derive(Debug, Clone, PartialEq)]
-pub struct InstanceLook {
+pub struct InstanceStatus {
     /// The instance's tenant.
     pub tenant: TenantId,
     /// The instance.
@@ -85,19 +85,19 @@ pub struct PersonWait {
     pub needed: Option<Reason>,
 }
 
-/// The numbers of one look at the installation. `None`: the number is not known this time.
+/// The numbers of one check of the installation. `None`: the number is not known this time.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct InstallationLook {
+pub struct InstallationStatus {
     /// Number of waiting messages.
     pub depth: Option<u64>,
-    /// Progress of the messages that waited at the look before.
-    pub backlog: Option<BacklogLook>,
+    /// Progress of the messages that waited at the check before.
+    pub backlog: Option<BacklogStatus>,
     /// The log of new events.
-    pub intake: Option<IntakeLook>,
+    pub intake: Option<IntakeStatus>,
     /// Number of dead letters, at least.
     pub dead_letters: Option<u64>,
-    /// Time of the look before.
-    pub last_look: Option<Timestamp>,
+    /// Time of the check before.
+    pub last_check: Option<Timestamp>,
     /// Free space on the disk of the data folder, in bytes.
     pub disk_free: Option<u64>,
     /// Load of each instance.
@@ -105,7 +105,7 @@ pub struct InstallationLook {
     /// `true` if the depths in `loads` are lower bounds.
     pub more_open: bool,
     /// Instances that do not work as they should, or some of them.
-    pub instances: Option<Vec<InstanceLook>>,
+    pub instances: Option<Vec<InstanceStatus>>,
     /// `true` if `instances` lacks some.
     pub more_instances: bool,
     /// Conversations in which a person owes an answer, or some of them.
@@ -113,12 +113,12 @@ pub struct InstallationLook {
     /// `true` if `person_waits` lacks some.
     pub more_person_waits: bool,
     /// Instances with messages that WhatsApp did not acknowledge, or some of them.
-    pub unacknowledged: Option<Vec<UnacknowledgedLook>>,
+    pub unacknowledged: Option<Vec<UnacknowledgedStatus>>,
     /// `true` if `unacknowledged` lacks some.
     pub more_unacknowledged: bool,
     /// Used parts of the budgets of tenants, or of some of them.
-    pub budgets: Option<Vec<TenantBudgetLook>>,
-    /// Tenants whose budgets another look measures.
+    pub budgets: Option<Vec<TenantBudgetStatus>>,
+    /// Tenants whose budgets another check measures.
     pub budgets_left_out: Vec<TenantId>,
     /// Webhook endpoints that fail for some time or were switched off.
     pub failing_endpoints: Option<Vec<FailingEndpoint>>,
@@ -127,18 +127,18 @@ pub struct InstallationLook {
 }
 
 /// Returns the conditions that hold at `now`. Kinds that the configuration switches off are never found.
-pub fn find_conditions(config: &AlertConfig, look: &InstallationLook, now: Timestamp) -> Findings {
+pub fn find_conditions(config: &AlertConfig, status: &InstallationStatus, now: Timestamp) -> Findings {
     let mut findings = Findings::default();
-    find_heartbeat(config, look, now, &mut findings);
-    load::find_loads(config, look, &mut findings);
-    find_slow_processing(config, look, now, &mut findings);
-    find_full_disk(config, look, &mut findings);
-    find_instance_troubles(config, look, now, &mut findings);
-    find_person_waits(config, look, now, &mut findings);
-    acknowledgement::find_unacknowledged(look, &mut findings);
-    budget::find_used_budgets(look, &mut findings);
-    webhooks::find_failing_endpoints(look, &mut findings);
-    secrets::find_missing_secrets(look, &mut findings);
+    find_heartbeat(config, status, now, &mut findings);
+    load::find_loads(config, status, &mut findings);
+    find_slow_processing(config, status, now, &mut findings);
+    find_full_disk(config, status, &mut findings);
+    find_instance_troubles(config, status, now, &mut findings);
+    find_person_waits(config, status, now, &mut findings);
+    acknowledgement::find_unacknowledged(status, &mut findings);
+    budget::find_used_budgets(status, &mut findings);
+    webhooks::find_failing_endpoints(status, &mut findings);
+    secrets::find_missing_secrets(status, &mut findings);
     findings
         .found
         .retain(|finding| !config.off.contains(&finding.kind));
@@ -167,9 +167,9 @@ fn count_minutes(minutes: u32) -> String {
     count_things(minutes.into(), "minute")
 }
 
-fn find_heartbeat(config: &AlertConfig, look: &InstallationLook, now: Timestamp, into: &mut Findings) {
+fn find_heartbeat(config: &AlertConfig, status: &InstallationStatus, now: Timestamp, into: &mut Findings) {
     into.looked_at.insert(AlertKind::NoHeartbeat);
-    let Some(last) = look.last_look else { return };
+    let Some(last) = status.last_check else { return };
     if add_duration(last, from_minutes(config.heartbeat_minutes)) < now {
         let summary = format!(
             "Recado was not running from {} to {}",
@@ -187,13 +187,18 @@ fn in_seconds(at: Timestamp) -> Timestamp {
     Timestamp::from_second(at.as_second()).unwrap_or(at)
 }
 
-fn find_slow_processing(config: &AlertConfig, look: &InstallationLook, now: Timestamp, into: &mut Findings) {
-    if let Some(held) = intake::find_held_intake(look, now) {
+fn find_slow_processing(
+    config: &AlertConfig,
+    status: &InstallationStatus,
+    now: Timestamp,
+    into: &mut Findings,
+) {
+    if let Some(held) = intake::find_held_intake(status, now) {
         into.looked_at.insert(AlertKind::SlowProcessing);
         into.found.push(held);
         return;
     }
-    let Some(BacklogLook { before, rest }) = look.backlog else {
+    let Some(BacklogStatus { before, rest }) = status.backlog else {
         return;
     };
     let window = now.duration_since(before.at);
@@ -221,8 +226,8 @@ fn count_to_f64(count: u64) -> f64 {
     f64::from(u32::try_from(count).unwrap_or(u32::MAX))
 }
 
-fn find_full_disk(config: &AlertConfig, look: &InstallationLook, into: &mut Findings) {
-    let Some(free) = look.disk_free else { return };
+fn find_full_disk(config: &AlertConfig, status: &InstallationStatus, into: &mut Findings) {
+    let Some(free) = status.disk_free else { return };
     into.looked_at.insert(AlertKind::FullDisk);
     let (free, least) = (free / 1_000_000, config.disk_free_megabytes);
     if free < least {
@@ -234,12 +239,14 @@ fn find_full_disk(config: &AlertConfig, look: &InstallationLook, into: &mut Find
 
 fn find_instance_troubles(
     config: &AlertConfig,
-    look: &InstallationLook,
+    status: &InstallationStatus,
     now: Timestamp,
     into: &mut Findings,
 ) {
-    let Some(instances) = &look.instances else { return };
-    if !look.more_instances {
+    let Some(instances) = &status.instances else {
+        return;
+    };
+    if !status.more_instances {
         into.looked_at_parts.extend([
             AlertKind::Disconnected,
             AlertKind::MissingKey,
@@ -258,7 +265,7 @@ fn find_instance_troubles(
 }
 
 fn instance_finding(
-    one: &InstanceLook,
+    one: &InstanceStatus,
     kind: AlertKind,
     severity: AlertSeverity,
     summary: String,
@@ -273,7 +280,7 @@ fn instance_finding(
     }
 }
 
-fn disconnected_findings(config: &AlertConfig, one: &InstanceLook, now: Timestamp) -> Vec<Finding> {
+fn disconnected_findings(config: &AlertConfig, one: &InstanceStatus, now: Timestamp) -> Vec<Finding> {
     if let Some(run) = one.state.refusal() {
         let summary = format!(
             "instance {}: its provider refuses every message ({}): they wait",
@@ -314,7 +321,7 @@ fn disconnected_findings(config: &AlertConfig, one: &InstanceLook, now: Timestam
     levels.into_iter().filter(holds).map(finding).collect()
 }
 
-fn missing_key_finding(one: &InstanceLook) -> Option<Finding> {
+fn missing_key_finding(one: &InstanceStatus) -> Option<Finding> {
     let of_provider = one.state.connection == ConnectionStatus::NeedsCredentials;
     let whose = match (of_provider, one.state.llm_needs_credentials) {
         (true, _) => "the provider's key",
@@ -330,7 +337,7 @@ fn missing_key_finding(one: &InstanceLook) -> Option<Finding> {
     ))
 }
 
-fn silent_finding(one: &InstanceLook) -> Option<Finding> {
+fn silent_finding(one: &InstanceStatus) -> Option<Finding> {
     let since = one.state.inactive_since()?;
     if one.state.connection != ConnectionStatus::Open {
         return None;
@@ -346,9 +353,9 @@ fn silent_finding(one: &InstanceLook) -> Option<Finding> {
     })
 }
 
-fn find_person_waits(config: &AlertConfig, look: &InstallationLook, now: Timestamp, into: &mut Findings) {
-    let Some(waits) = &look.person_waits else { return };
-    if !look.more_person_waits {
+fn find_person_waits(config: &AlertConfig, status: &InstallationStatus, now: Timestamp, into: &mut Findings) {
+    let Some(waits) = &status.person_waits else { return };
+    if !status.more_person_waits {
         into.looked_at_parts
             .extend([AlertKind::CustomerWaits, AlertKind::PersonNeeded]);
     }

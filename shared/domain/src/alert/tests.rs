@@ -1,6 +1,7 @@
 use super::*;
 use crate::alert::rules::{
-    AlertWatch, BacklogLook, BacklogSample, InstallationLook, InstanceLook, PersonWait, TenantBudgetLook,
+    AlertWatch, BacklogSample, BacklogStatus, InstallationStatus, InstanceStatus, PersonWait,
+    TenantBudgetStatus,
 };
 use crate::budget::BudgetUse;
 use crate::config::{AlertConfig, AlertDestination};
@@ -15,7 +16,7 @@ fn minute(number: i64) -> Timestamp {
     from_unix_millis(1_000_000_000_000 + number * 60_000)
 }
 
-/// A memory of live alerts to which looks are shown, minute by minute.
+/// A memory of live alerts to which checks are shown, minute by minute.
 #[derive(Default)]
 struct Memory {
     live: Vec<Alert>,
@@ -23,14 +24,14 @@ struct Memory {
 }
 
 impl Memory {
-    /// Shows a look, and returns what is told of it.
+    /// Shows a check, and returns what is told of it.
     fn show(
         &mut self,
         config: &AlertConfig,
-        look: &InstallationLook,
+        status: &InstallationStatus,
         now: Timestamp,
     ) -> Vec<(AlertKind, AlertSeverity, AlertState)> {
-        let changed = decide_alerts(&self.live, &find_conditions(config, look, now), now);
+        let changed = decide_alerts(&self.live, &find_conditions(config, status, now), now);
         let mut told = Vec::new();
         for alert in changed {
             self.live
@@ -55,10 +56,10 @@ impl Memory {
 const WARNING: AlertSeverity = AlertSeverity::Warning;
 const CRITICAL: AlertSeverity = AlertSeverity::Critical;
 
-fn depth(depth: u64) -> InstallationLook {
-    InstallationLook {
+fn depth(depth: u64) -> InstallationStatus {
+    InstallationStatus {
         depth: Some(depth),
-        ..InstallationLook::default()
+        ..InstallationStatus::default()
     }
 }
 
@@ -79,7 +80,7 @@ fn a_depth_must_hold_for_five_minutes_and_is_told_once_and_once_when_it_is_over(
     let over = [(kind, CRITICAL, AlertState::Ended)];
     assert_eq!(memory.show(&config, &depth(1000), minute(8)), over);
     assert_eq!(
-        memory.show(&config, &InstallationLook::default(), minute(9)),
+        memory.show(&config, &InstallationStatus::default(), minute(9)),
         [],
         "not known is not over"
     );
@@ -93,18 +94,18 @@ fn a_depth_must_hold_for_five_minutes_and_is_told_once_and_once_when_it_is_over(
 fn a_budget_that_a_look_leaves_out_neither_begins_nor_ends_an_alert() {
     let (config, mut memory) = (AlertConfig::default(), Memory::default());
     let tenant = TenantId::parse("clinic").unwrap();
-    let measured = |percent| InstallationLook {
-        budgets: Some(vec![TenantBudgetLook {
+    let measured = |percent| InstallationStatus {
+        budgets: Some(vec![TenantBudgetStatus {
             tenant: tenant.clone(),
             used: BudgetUse { percent },
             stops: false,
         }]),
-        ..InstallationLook::default()
+        ..InstallationStatus::default()
     };
-    let left_out = InstallationLook {
+    let left_out = InstallationStatus {
         budgets: Some(Vec::new()),
         budgets_left_out: vec![tenant.clone()],
-        ..InstallationLook::default()
+        ..InstallationStatus::default()
     };
     let kind = AlertKind::Budget;
     let begun = [(kind, WARNING, AlertState::Firing)];
@@ -127,14 +128,14 @@ fn a_depth_that_falls_in_between_begins_anew() {
     assert!(memory.ended.is_empty());
 }
 
-fn instance(state: InstanceState) -> InstallationLook {
-    InstallationLook {
-        instances: Some(vec![InstanceLook {
+fn instance(state: InstanceState) -> InstallationStatus {
+    InstallationStatus {
+        instances: Some(vec![InstanceStatus {
             tenant: TenantId::parse("clinic").unwrap(),
             instance: InstanceId::parse("desk").unwrap(),
             state,
         }]),
-        ..InstallationLook::default()
+        ..InstallationStatus::default()
     }
 }
 
@@ -180,10 +181,10 @@ fn an_instance_that_is_not_on_a_cut_list_is_not_taken_for_well() {
     observe(&mut state, ConnectionStatus::NeedsCredentials, minute(0));
     let told = memory.show(&config, &instance(state), minute(1));
     assert_eq!(told, [(AlertKind::MissingKey, CRITICAL, AlertState::Firing)]);
-    let mut cut = InstallationLook {
+    let mut cut = InstallationStatus {
         instances: Some(Vec::new()),
         more_instances: true,
-        ..InstallationLook::default()
+        ..InstallationStatus::default()
     };
     assert_eq!(memory.show(&config, &cut, minute(2)), []);
     cut.more_instances = false;
@@ -194,18 +195,18 @@ fn an_instance_that_is_not_on_a_cut_list_is_not_taken_for_well() {
 #[test]
 fn dead_letters_the_disk_and_a_gap_are_told_at_once() {
     let config = AlertConfig::default();
-    let look = |dead, free, last| InstallationLook {
+    let status = |dead, free, last| InstallationStatus {
         dead_letters: Some(dead),
         disk_free: Some(free),
-        last_look: Some(last),
-        ..InstallationLook::default()
+        last_check: Some(last),
+        ..InstallationStatus::default()
     };
     let mut memory = Memory::default();
     assert_eq!(
-        memory.show(&config, &look(10, 500_000_000, minute(5)), minute(10)),
+        memory.show(&config, &status(10, 500_000_000, minute(5)), minute(10)),
         []
     );
-    let told = memory.show(&config, &look(51, 499_000_000, minute(10)), minute(16));
+    let told = memory.show(&config, &status(51, 499_000_000, minute(10)), minute(16));
     assert_eq!(
         told,
         [
@@ -227,46 +228,46 @@ fn dead_letters_the_disk_and_a_gap_are_told_at_once() {
         "{}",
         gap.summary
     );
-    let told = memory.show(&config, &look(11, 600_000_000, minute(16)), minute(17));
+    let told = memory.show(&config, &status(11, 600_000_000, minute(16)), minute(17));
     assert_eq!(told.len(), 3, "one of the dead letters goes on: {told:?}");
 }
 
 #[test]
 fn processing_is_slow_only_while_something_waits_and_for_five_minutes() {
     let (config, mut memory) = (AlertConfig::default(), Memory::default());
-    let look = |at, waiting, rest| InstallationLook {
-        backlog: Some(BacklogLook {
+    let status = |at, waiting, rest| InstallationStatus {
+        backlog: Some(BacklogStatus {
             before: BacklogSample {
                 at: minute(at),
                 waiting,
             },
             rest,
         }),
-        ..InstallationLook::default()
+        ..InstallationStatus::default()
     };
     for at in 0..9 {
         assert_eq!(
-            memory.show(&config, &look(at, 60, 30), minute(at + 1)),
+            memory.show(&config, &status(at, 60, 30), minute(at + 1)),
             [],
             "0.5 a second is enough"
         );
         assert_eq!(
-            memory.show(&config, &look(at, 1, 0), minute(at + 1)),
+            memory.show(&config, &status(at, 1, 0), minute(at + 1)),
             [],
             "nothing waits"
         );
     }
     for at in 10..15 {
-        assert_eq!(memory.show(&config, &look(at, 60, 31), minute(at + 1)), []);
+        assert_eq!(memory.show(&config, &status(at, 60, 31), minute(at + 1)), []);
     }
-    let told = memory.show(&config, &look(15, 60, 31), minute(16));
+    let told = memory.show(&config, &status(15, 60, 31), minute(16));
     assert_eq!(told, [(AlertKind::SlowProcessing, WARNING, AlertState::Firing)]);
     assert_eq!(
-        memory.show(&config, &look(1, 60, 0), minute(17)),
+        memory.show(&config, &status(1, 60, 0), minute(17)),
         [],
         "a window of 16 minutes says nothing"
     );
-    let told = memory.show(&config, &look(17, 60, 0), minute(18));
+    let told = memory.show(&config, &status(17, 60, 0), minute(18));
     assert_eq!(told, [(AlertKind::SlowProcessing, WARNING, AlertState::Ended)]);
 }
 
@@ -282,23 +283,23 @@ fn a_customer_who_waits_is_told_of_alone() {
         since: minute(since),
         needed: None,
     };
-    let look = |waits: Vec<PersonWait>| InstallationLook {
+    let status = |waits: Vec<PersonWait>| InstallationStatus {
         person_waits: Some(waits),
-        ..InstallationLook::default()
+        ..InstallationStatus::default()
     };
-    assert_eq!(memory.show(&config, &look(vec![wait(1, 0)]), minute(60)), []);
+    assert_eq!(memory.show(&config, &status(vec![wait(1, 0)]), minute(60)), []);
     let kind = AlertKind::CustomerWaits;
     assert_eq!(
-        memory.show(&config, &look(vec![wait(1, 0), wait(2, 30)]), minute(61)),
+        memory.show(&config, &status(vec![wait(1, 0), wait(2, 30)]), minute(61)),
         [(kind, WARNING, AlertState::Firing)]
     );
     assert_eq!(
-        memory.show(&config, &look(vec![wait(1, 0), wait(2, 30)]), minute(91)),
+        memory.show(&config, &status(vec![wait(1, 0), wait(2, 30)]), minute(91)),
         [(kind, WARNING, AlertState::Firing)]
     );
     assert!(memory.live.iter().all(|alert| !alert.summary.contains("5511")));
     assert_eq!(
-        memory.show(&config, &look(vec![wait(2, 30)]), minute(92)),
+        memory.show(&config, &status(vec![wait(2, 30)]), minute(92)),
         [(kind, WARNING, AlertState::Ended)]
     );
 }
@@ -315,12 +316,12 @@ fn a_conversation_that_the_agent_left_to_a_person_is_told_at_once_and_once() {
         since: minute(0),
         needed,
     };
-    let look = |waits: Vec<PersonWait>| InstallationLook {
+    let status = |waits: Vec<PersonWait>| InstallationStatus {
         person_waits: Some(waits),
-        ..InstallationLook::default()
+        ..InstallationStatus::default()
     };
     let (needed, waits) = (AlertKind::PersonNeeded, AlertKind::CustomerWaits);
-    let left = look(vec![wait(Some(Reason::HandedOver))]);
+    let left = status(vec![wait(Some(Reason::HandedOver))]);
     let (begins, over) = (
         [(needed, WARNING, AlertState::Firing)],
         [(needed, WARNING, AlertState::Ended)],
@@ -332,9 +333,9 @@ fn a_conversation_that_the_agent_left_to_a_person_is_told_at_once_and_once() {
         [(waits, WARNING, AlertState::Firing)]
     );
     // A person takes it and has not answered yet: it is taken, and the customer still waits.
-    assert_eq!(memory.show(&config, &look(vec![wait(None)]), minute(62)), over);
+    assert_eq!(memory.show(&config, &status(vec![wait(None)]), minute(62)), over);
     assert_eq!(
-        memory.show(&config, &look(Vec::new()), minute(63)),
+        memory.show(&config, &status(Vec::new()), minute(63)),
         [(waits, WARNING, AlertState::Ended)]
     );
 }
@@ -342,15 +343,15 @@ fn a_conversation_that_the_agent_left_to_a_person_is_told_at_once_and_once() {
 #[test]
 fn what_is_switched_off_is_not_told_and_what_was_told_is_over() {
     let (mut config, mut memory) = (AlertConfig::default(), Memory::default());
-    let look = InstallationLook {
+    let status = InstallationStatus {
         dead_letters: Some(20),
-        ..InstallationLook::default()
+        ..InstallationStatus::default()
     };
-    assert_eq!(memory.show(&config, &look, minute(0)).len(), 1);
+    assert_eq!(memory.show(&config, &status, minute(0)).len(), 1);
     config.off.push(AlertKind::DeadLetters);
-    let told = memory.show(&config, &look, minute(1));
+    let told = memory.show(&config, &status, minute(1));
     assert_eq!(told, [(AlertKind::DeadLetters, WARNING, AlertState::Ended)]);
-    assert_eq!(memory.show(&config, &look, minute(2)), []);
+    assert_eq!(memory.show(&config, &status, minute(2)), []);
 }
 
 fn firing(severity: AlertSeverity, instance: Option<&str>) -> Alert {

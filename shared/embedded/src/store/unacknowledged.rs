@@ -3,7 +3,7 @@
 use crate::db_error::{DbError, DbResult};
 use crate::sql_records::{decode_column, keep_readable, to_sql_limit};
 use jiff::Timestamp;
-use recado_domain::alert::UnacknowledgedLook;
+use recado_domain::alert::UnacknowledgedStatus;
 use recado_domain::delivery::{AwaitedAcknowledgement, Delivery, UnacknowledgedMessage};
 use recado_domain::ids::{InstanceId, TenantId};
 use recado_domain::millis::from_unix_millis;
@@ -51,7 +51,7 @@ pub(super) fn count_by_owner(
             let ids = keep_readable("deliveries", parse_owner(&owner))?;
             found
                 .instances
-                .extend(ids.map(|(tenant, instance)| UnacknowledgedLook {
+                .extend(ids.map(|(tenant, instance)| UnacknowledgedStatus {
                     tenant,
                     instance,
                     count: u64::from(messages),

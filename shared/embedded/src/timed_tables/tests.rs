@@ -133,7 +133,7 @@ const OTHER_FIELDS: &str = "
     AwaitedAcknowledgement.due BacklogSample.at Batch.created_at Batch.keep_until Batch.restored_from Batch.send_at BatchChunk.counted_at
     BatchChunk.keep_until BatchEnd.at BatchReminder.begins_at Booking.reminded_for Booking.reminders
     BookingClash.cells CellSpan.end CellSpan.start ChangeTime.at ChangeTime.stored_at ChargedConversation.expires
-    ConnectionLook.at ConsoleSession.begun_at ConsoleSession.expires_at
+    ConnectionCheck.at ConsoleSession.begun_at ConsoleSession.expires_at
     ContactFacts.last_inbound_at ContactFacts.marketing_stopped_at ContactFacts.session_started_at Conversation.created_at Conversation.erased_at
     KeptHistory.oldest_at OpeningWait.opens_at Dated.expires DeadLetter.at
     Delivery.at DeliveryTimes.at_delivered DeliveryTimes.at_failed DeliveryTimes.at_played DeliveryTimes.at_read

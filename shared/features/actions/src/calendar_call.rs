@@ -14,7 +14,7 @@ use recado_pipeline::Deps;
 use recado_pipeline::hooks::turn_part::{AnsweredCall, TurnPart};
 use recado_pipeline::steps::turn::LeasedTurn;
 use recado_pipeline::steps::turn::turn_end::TurnStop;
-use recado_ports::ports::{EventLook, ModelCall, ToolFailure, ToolLimits};
+use recado_ports::ports::{BookedEvent, ModelCall, ToolFailure, ToolLimits};
 use recado_ports::records::effects::list_held_cells;
 use serde_json::Value;
 
@@ -271,8 +271,8 @@ async fn look_at_booking(
         is_new.then(|| function.span_of_event(time))
     };
     let (span, version) = match looked {
-        EventLook::Present { version, time } => (time.and_then(moved_to), Some(version)),
-        EventLook::Gone => (None, None),
+        BookedEvent::Present { version, time } => (time.and_then(moved_to), Some(version)),
+        BookedEvent::Gone => (None, None),
     };
     if span.is_some() || version.is_none() {
         let follows = follow_event(deps, drafted, &booking.event, span);

@@ -13,7 +13,7 @@ use recado_domain::tools::CalendarFunction;
 use recado_pipeline::Deps;
 use recado_pipeline::deps::capabilities;
 use recado_pipeline::steps::linked_threads::find_latest_conversation;
-use recado_ports::ports::{CommitOutcome, EventLook, PortResult, ToolFailure};
+use recado_ports::ports::{BookedEvent, CommitOutcome, PortResult, ToolFailure};
 use recado_ports::random_id::generate_correlation_id;
 use recado_ports::records::configuration::find_config_by_id;
 use recado_ports::records::scheduled_messages::put_scheduled;
@@ -64,8 +64,8 @@ async fn look_at_due_booking(deps: &Deps, journal: &Journal, booking: &Booking) 
     let looks = deps.llm().look_at_event(&function.calendar, event);
     let looked = run_within(deps.system(), ONE_EVENT / 2, looks).await;
     match looked.unwrap_or(Err(ToolFailure::TimedOut)) {
-        Ok(EventLook::Gone) => change(deps, journal, |journal, _| journal.drop_booking(event)).await,
-        Ok(EventLook::Present { time, .. }) => {
+        Ok(BookedEvent::Gone) => change(deps, journal, |journal, _| journal.drop_booking(event)).await,
+        Ok(BookedEvent::Present { time, .. }) => {
             follow_event_in_calendar(deps, journal, booking, (&*function, time)).await?;
             if !show_confirmation(deps, journal, booking, &function).await? {
                 let later = |journal: &mut Journal, now: Timestamp| {

@@ -1,7 +1,7 @@
 //! Health of the installation for monitors: waiting messages, connected instances and dead letters. The result contains
 //! no text and no address of a contact, and no decision of Recado depends on it.
 
-use recado_pipeline::steps::connection::read_connection_looks;
+use recado_pipeline::steps::connection::read_connection_checks;
 use recado_pipeline::steps::open_work::OpenWorkCounts;
 
 use jiff::Timestamp;
@@ -10,7 +10,7 @@ use recado_pipeline::steps::working_instances::{WorkingPages, list_working_insta
 
 use recado_domain::access::Caller;
 use recado_domain::config::{ConfigNames, EntryRef, Instance};
-use recado_domain::connection_look::{ConnectionLook, find_last_look};
+use recado_domain::connection_check::{ConnectionCheck, find_last_check};
 use recado_domain::dead_letter::QueueName;
 use recado_domain::health::HealthStatus;
 use recado_domain::ids::{InstanceId, TenantId};
@@ -134,7 +134,7 @@ pub async fn assess_health(
     let dead_letters = count_dead_letters(deps.store(), tenant).await?;
     let is_whole = chosen.is_none();
     let mut assessment = Assessment::new(&open, &dead_letters, show);
-    assessment.looks = read_connection_looks(deps.store(), deps.system().now()).await?;
+    assessment.looks = read_connection_checks(deps.store(), deps.system().now()).await?;
     match chosen {
         Some(chosen) => assessment.add_instances(deps, chosen).await?,
         None => assessment.add_working_instances(deps).await?,
@@ -190,7 +190,7 @@ struct FoundInstances {
 struct Assessment<'a> {
     counts: WaitingByInstance<'a>,
     dead_letters: &'a DeadLetterCounts,
-    looks: Vec<ConnectionLook>,
+    looks: Vec<ConnectionCheck>,
     show: &'a mut (dyn FnMut(&InstanceHealth) + Send),
     found: FoundInstances,
 }
@@ -239,13 +239,13 @@ impl<'a> Assessment<'a> {
             let state = states.remove(&instance.id).unwrap_or_default();
             let next_slot = rate.reserve_slot(state.arrival, deps.system().now()).at;
             let is_asked = traits.is_linked_device && state.connection == ConnectionStatus::Open;
-            let look = is_asked
-                .then(|| find_last_look(&self.looks, &instance.id))
+            let check = is_asked
+                .then(|| find_last_check(&self.looks, &instance.id))
                 .flatten();
             let mut assessed = InstanceHealth {
                 simulated: deps.providers().is_simulated(&instance).await,
                 status: HealthStatus::Healthy,
-                looked_at: look.max(state.confirmed_at),
+                looked_at: check.max(state.confirmed_at),
                 state,
                 dead_letters: self.dead_letters.count_of(Some(&instance.id)),
                 waiting: self.counts.count_of(&instance),

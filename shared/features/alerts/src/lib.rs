@@ -5,12 +5,12 @@
 
 pub mod alert_config;
 pub mod alert_routes;
-pub mod connection_looks;
+pub mod connection_checks;
 mod delivery;
 pub mod health;
 pub mod health_routes;
 pub mod inactivity;
-mod look;
+mod installation_status;
 pub mod notification_problems;
 pub mod sampling;
 pub mod standings;
@@ -23,10 +23,10 @@ pub use crate::delivery::{
     DeliveryReport, NotificationError, add_test_notifications, deliver_notifications, redrive_notification,
 };
 
-pub use crate::look::KnownState;
+pub use crate::installation_status::KnownState;
 
 use crate::alert_config::read_alert_config;
-use crate::look::look_at_installation;
+use crate::installation_status::read_installation_status;
 use jiff::Timestamp;
 use recado_domain::alert::{Alert, AlertSeverity, AlertState, Notification, decide_alerts, find_conditions};
 use recado_domain::config::{AlertConfig, AlertDestination};
@@ -64,8 +64,8 @@ pub async fn evaluate_alerts(
     let watch = read_alert_watch(store).await?;
     let live = list_live_alerts(store, None, LIVE_MAX).await?;
     let known: Vec<Alert> = live.iter().map(|alert| alert.record.clone()).collect();
-    let (look, watch) = look_at_installation(store, depths, &config, &watch, known_state, now).await;
-    let changed = decide_alerts(&known, &find_conditions(&config, &look, now), now);
+    let (status, watch) = read_installation_status(store, depths, &config, &watch, known_state, now).await;
+    let changed = decide_alerts(&known, &find_conditions(&config, &status, now), now);
     let mut report = AlertReport::default();
     for alerts in changed.chunks(ALERTS_PER_COMMIT).take(COMMITS_MAX) {
         let notifications = make_notifications(&config, alerts, now);

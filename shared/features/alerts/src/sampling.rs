@@ -18,7 +18,7 @@ const TENANTS_MAX: usize = 99;
 /// Maximum number of instances whose states are read for their rate.
 const RATES_MAX: usize = 100;
 
-/// Each minute has one sample of the installation, which keeps the looks at connections, and samples of its tenants.
+/// Each minute has one sample of the installation, which keeps the checks of connections, and samples of its tenants.
 pub static PASS: ReconcilePass = ReconcilePass {
     name_in_report: "samples",
     failure_message: "no sample was stored",
@@ -27,7 +27,7 @@ pub static PASS: ReconcilePass = ReconcilePass {
     run: |deps, minute| Box::pin(record_samples(deps, minute)),
 };
 
-/// Stores the sample of the installation, with the looks at connections, and those of tenants, the worst first.
+/// Stores the sample of the installation, with the checks of connections, and those of tenants, the worst first.
 async fn record_samples(deps: &Deps, minute: &mut PassMinute) -> PortResult<usize> {
     let Some(reading) = &minute.reading else {
         return Ok(0);

@@ -30,7 +30,7 @@ const COUNTED_FOR: SignedDuration = SignedDuration::from_secs(30);
 /// Number of chunks that one request looks at again.
 pub(super) const CHUNKS_AT_ONCE: usize = 10;
 
-/// Number of chunks that one look for the end of a batch looks at again.
+/// Number of chunks that one check for the end of a batch looks at again.
 const CHUNKS_FOR_END: usize = 40;
 
 /// Shortest time until the end of a batch is looked for again.
@@ -55,14 +55,14 @@ pub struct BatchProgress {
 
 /// The recipients that are looked at again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum RecipientLook {
+pub(super) enum RecheckedRecipients {
     /// Those whose status may change, and in a paused or cancelled batch those whose piece was cut off.
     Changing,
     /// Those whose delivery has not reached its end.
     Open,
 }
 
-impl RecipientLook {
+impl RecheckedRecipients {
     /// Returns the test of whether a recipient of a chunk is looked at again.
     fn includes(self, batch: &Batch, chunk: &BatchChunk) -> impl Fn(&BatchRecipient) -> bool + use<> {
         let is_cut_off = batch.is_cut_off_in(chunk.number);
@@ -92,7 +92,7 @@ pub async fn find_batch(
     let tenant = choose_tenant(deps, caller, named).await?;
     let found = batch_records::find_batch(deps.store(), &tenant.id, id).await?;
     let batch = found.ok_or(InvitationError::NotFound("batch"))?.record;
-    let looked_at = (RecipientLook::Changing, CHUNKS_AT_ONCE);
+    let looked_at = (RecheckedRecipients::Changing, CHUNKS_AT_ONCE);
     let chunks = look_at_chunks(deps, caller, &batch, looked_at).await?;
     let may_change = |chunk: &&BatchChunk| chunk.recipients.iter().any(|one| one.status.may_change());
     Ok(BatchProgress {
@@ -113,7 +113,7 @@ pub(super) async fn look_for_end(
     caller: &Caller,
     mut found: Versioned<Batch>,
 ) -> PortResult<Verdict> {
-    let looked_at = (RecipientLook::Open, CHUNKS_FOR_END);
+    let looked_at = (RecheckedRecipients::Open, CHUNKS_FOR_END);
     let chunks = look_at_chunks(deps, caller, &found.record, looked_at).await?;
     let (now, batch) = (deps.system().now(), &mut found.record);
     if chunks.iter().any(BatchChunk::is_open) {
@@ -152,17 +152,17 @@ async fn look_at_chunks(
     deps: &Deps,
     caller: &Caller,
     batch: &Batch,
-    (look, most): (RecipientLook, usize),
+    (rechecked, most): (RecheckedRecipients, usize),
 ) -> PortResult<Vec<BatchChunk>> {
     let mut chunks = batch_records::list_batch_chunks(deps.store(), &batch.tenant, &batch.id).await?;
     let now = deps.system().now();
     let mut stale: Vec<&mut Versioned<BatchChunk>> = chunks
         .iter_mut()
-        .filter(|chunk| look.finds_stale(batch, &chunk.record, now))
+        .filter(|chunk| rechecked.finds_stale(batch, &chunk.record, now))
         .collect();
     stale.sort_by_key(|chunk| chunk.record.counted_at);
     for chunk in stale.into_iter().take(most) {
-        refresh_chunk(deps, caller, batch, chunk, look).await?;
+        refresh_chunk(deps, caller, batch, chunk, rechecked).await?;
     }
     Ok(chunks.into_iter().map(|chunk| chunk.record).collect())
 }
@@ -173,9 +173,9 @@ async fn refresh_chunk(
     caller: &Caller,
     batch: &Batch,
     chunk: &mut Versioned<BatchChunk>,
-    look: RecipientLook,
+    rechecked: RecheckedRecipients,
 ) -> PortResult<()> {
-    let is_included = look.includes(batch, &chunk.record);
+    let is_included = rechecked.includes(batch, &chunk.record);
     let wanted = chunk.record.recipients.iter().enumerate();
     let mut places: Vec<(usize, InvitationId)> = wanted
         .filter(|(_, recipient)| is_included(recipient))
@@ -198,7 +198,7 @@ async fn refresh_chunk(
     let statuses: Vec<(usize, Option<RecipientStatus>)> = stream::iter(named)
         .map(|(place, id, invitation)| async move {
             let status = match invitation {
-                Some(invitation) => read_status(deps, caller, invitation, look).await?,
+                Some(invitation) => read_status(deps, caller, invitation, rechecked).await?,
                 None => read_missing_status(deps, &batch.tenant, &id).await?,
             };
             PortResult::Ok((place, status))
@@ -232,13 +232,13 @@ async fn read_status(
     deps: &Deps,
     caller: &Caller,
     invitation: Invitation,
-    look: RecipientLook,
+    rechecked: RecheckedRecipients,
 ) -> PortResult<Option<RecipientStatus>> {
     if matches!(invitation.state, InvitationState::Refused { .. }) {
         return Ok(Some(RecipientStatus::Refused));
     }
     let waits = |at: Timestamp| at > deps.system().now();
-    if look == RecipientLook::Open && invitation.not_before.is_some_and(waits) {
+    if rechecked == RecheckedRecipients::Open && invitation.not_before.is_some_and(waits) {
         // Its message need not be read to know that its end is ahead.
         return Ok(Some(InvitationStatus::Queued.into()));
     }
@@ -279,9 +279,9 @@ pub async fn list_batch_recipients(
         let number = place / BATCH_CHUNK;
         let chunk = find_batch_chunk(deps.store(), &tenant.id, id, number).await?;
         let Some(mut chunk) = chunk else { break };
-        let look = RecipientLook::Changing;
-        if look.finds_stale(&batch, &chunk.record, deps.system().now()) {
-            refresh_chunk(deps, caller, &batch, &mut chunk, look).await?;
+        let rechecked = RecheckedRecipients::Changing;
+        if rechecked.finds_stale(&batch, &chunk.record, deps.system().now()) {
+            refresh_chunk(deps, caller, &batch, &mut chunk, rechecked).await?;
         }
         for recipient in chunk.record.recipients.iter().skip(place % BATCH_CHUNK) {
             if items.len() >= page.limit {

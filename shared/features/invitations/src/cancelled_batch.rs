@@ -56,7 +56,7 @@ async fn take_back_message(deps: &Deps, id: &MessageId) -> PortResult<bool> {
 }
 
 /// The end of a look at a scheduled message that is to be taken back.
-enum ScheduledLook {
+enum TakeBackResult {
     /// The scheduled message is this message by now.
     Became(MessageId),
     TakenBack,
@@ -67,27 +67,27 @@ enum ScheduledLook {
 async fn take_back_scheduled(deps: &Deps, (tenant, id): (&TenantId, &ScheduledId)) -> PortResult<bool> {
     let found = retry_lost_write(PortError::contended("scheduled message"), (), |()| async {
         let Some(mut found) = find_scheduled(deps.store(), tenant, id).await? else {
-            return Ok(WriteAttempt::Done(ScheduledLook::Stays));
+            return Ok(WriteAttempt::Done(TakeBackResult::Stays));
         };
         let scheduled = &mut found.record;
         if let ScheduledState::Became { message, .. } = &scheduled.state {
-            return Ok(WriteAttempt::Done(ScheduledLook::Became(message.clone())));
+            return Ok(WriteAttempt::Done(TakeBackResult::Became(message.clone())));
         }
         let batch = scheduled.invitation.as_ref().and_then(|one| one.batch.as_ref());
         if scheduled.may_have_been_sent()
             || !is_cancelled(deps, &scheduled.tenant, batch).await?
             || scheduled.cancel_pending(deps.system().now(), None).is_err()
         {
-            return Ok(WriteAttempt::Done(ScheduledLook::Stays));
+            return Ok(WriteAttempt::Done(TakeBackResult::Stays));
         }
         let written = write_record(deps.store(), &mut found).await?;
-        PortResult::Ok(WriteAttempt::after_write(written, ScheduledLook::TakenBack))
+        PortResult::Ok(WriteAttempt::after_write(written, TakeBackResult::TakenBack))
     })
     .await?;
     match found {
-        ScheduledLook::Became(message) => take_back_message(deps, &message).await,
-        ScheduledLook::TakenBack => Ok(true),
-        ScheduledLook::Stays => Ok(false),
+        TakeBackResult::Became(message) => take_back_message(deps, &message).await,
+        TakeBackResult::TakenBack => Ok(true),
+        TakeBackResult::Stays => Ok(false),
     }
 }
 

@@ -5,7 +5,7 @@ use crate::Deps;
 use crate::hooks::after_commit::{AfterCommit, SendTerms};
 use crate::hooks::send_gate::{GateAnswer, SendGate};
 use crate::steps::first_contact::{is_first_contact, may_begin_chat, stop_first_contacts};
-use crate::steps::give_up::{find_landed_attempt, give_up_message};
+use crate::steps::give_up::{find_finished_send, give_up_message};
 use crate::steps::sending::{PARK_BEYOND, RETRY_SOON, SendContext, Stop};
 use crate::steps::verdict::Verdict;
 use async_trait::async_trait;
@@ -173,7 +173,7 @@ pub async fn keep_sent(deps: &Deps, message: &Outgoing, why: &str) -> PortResult
 
 /// Ends the attempt by the linked identity: the message counts as sent by the attempt for the number.
 async fn keep_sent_message(deps: &Deps, message: &Outgoing, why: &str) -> PortResult<WriteOutcome> {
-    let finished_send = find_landed_attempt(message);
+    let finished_send = find_finished_send(message);
     let mut kept = message.clone();
     if kept.out.keep_sent(deps.system().now(), why.to_owned()).is_err() {
         return Ok(WriteOutcome::Conflict);

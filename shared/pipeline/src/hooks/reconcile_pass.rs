@@ -5,7 +5,7 @@ use crate::steps::installation_reading::InstallationReading;
 use futures::future::BoxFuture;
 use jiff::Timestamp;
 use recado_domain::alert::MissingSecret;
-use recado_domain::connection_look::ConnectionLook;
+use recado_domain::connection_check::ConnectionCheck;
 use recado_domain::sample::MinuteSample;
 use recado_ports::ports::PortResult;
 
@@ -46,8 +46,8 @@ pub struct PassMinute {
     pub began: Timestamp,
     /// The state of the installation. `None`: it was not read yet, or the reading failed.
     pub reading: Option<InstallationReading>,
-    /// The looks at connections that count now. The sample keeps them.
-    pub looks: Vec<ConnectionLook>,
+    /// The checks of connections that count now. The sample keeps them.
+    pub looks: Vec<ConnectionCheck>,
     /// The sample of the installation that was stored.
     pub sample: Option<MinuteSample>,
     /// The secrets that entries name and that are not there; `None`: no pass looked for them.

@@ -5,7 +5,7 @@ use crate::steps::enabled_instance::change_unread_state;
 use crate::steps::verdict::Verdict;
 use jiff::{SignedDuration, Timestamp};
 use recado_domain::config::InstanceConfig;
-use recado_domain::connection_look::ConnectionLook;
+use recado_domain::connection_check::ConnectionCheck;
 use recado_domain::ids::{ConversationId, InstanceId};
 use recado_domain::instance::{
     ConnectionStatus, ConnectionUpdate, InstanceChange, InstanceState, ParkedConversation,
@@ -32,7 +32,7 @@ const RELEASE_EVERY: SignedDuration = SignedDuration::from_secs(10);
 /// Time after an opening at which `reconcile` checks that everything was released.
 const RELEASE_AGAIN: SignedDuration = SignedDuration::from_mins(1);
 
-/// Time within which the looks at connections count: after a longer one without a pass, the first instance is next.
+/// Time within which the checks of connections count: after a longer one without a pass, the first instance is next.
 const LOOKS_COUNT_FOR: SignedDuration = SignedDuration::from_mins(10);
 
 /// Minimum time between two questions to the provider that events cause.
@@ -258,8 +258,8 @@ pub async fn record_unreachable(
     Ok(())
 }
 
-/// Reads the newest looks at connections, the newest first.
-pub async fn read_connection_looks(table: &dyn Table, now: Timestamp) -> PortResult<Vec<ConnectionLook>> {
+/// Reads the newest checks of connections, the newest first.
+pub async fn read_connection_checks(table: &dyn Table, now: Timestamp) -> PortResult<Vec<ConnectionCheck>> {
     let since = add_duration(now, -LOOKS_COUNT_FOR);
     let mut samples = list_samples(table, None, since).await?;
     Ok(samples.pop().map(|newest| newest.looks).unwrap_or_default())

@@ -192,7 +192,7 @@ pub async fn give_up_message(
     why: Option<String>,
 ) -> PortResult<bool> {
     let now = deps.system().now();
-    let flight = find_landed_attempt(&message);
+    let flight = find_finished_send(&message);
     if message.out.mark_dead(now, reason, why).is_err() {
         return Ok(false);
     }
@@ -215,7 +215,7 @@ pub async fn give_up_message(
 
 /// Returns the in-flight note of the running attempt of a message, whose outcome is known now. An attempt of unknown
 /// outcome keeps its note (`None`): the request may still go out, and its echo must not count as typed on the phone.
-pub fn find_landed_attempt(message: &Outgoing) -> Option<InFlightSend> {
+pub fn find_finished_send(message: &Outgoing) -> Option<InFlightSend> {
     let OutboxState::Sending {
         nonce, claimed_at, ..
     } = &message.out.state

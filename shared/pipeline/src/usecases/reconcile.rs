@@ -87,7 +87,7 @@ pub fn reconcile(deps: &Deps) -> BoxFuture<'_, PortResult<ReconcileReport>> {
             let collected = done.count_failure("a dead-letter queue was not looked through", collected);
             done.count("collected", collected);
         }
-        Box::pin(look_at_installation(deps, &mut minute, &mut done)).await;
+        Box::pin(note_installation_reading(deps, &mut minute, &mut done)).await;
         done.sample = minute.sample;
         done.reading = minute.reading;
         done.missing_secrets = minute.missing_secrets;
@@ -96,7 +96,7 @@ pub fn reconcile(deps: &Deps) -> BoxFuture<'_, PortResult<ReconcileReport>> {
 }
 
 /// Reads the state of the installation, and runs the passes that work on it.
-async fn look_at_installation(deps: &Deps, minute: &mut PassMinute, done: &mut ReconcileReport) {
+async fn note_installation_reading(deps: &Deps, minute: &mut PassMinute, done: &mut ReconcileReport) {
     let read = read_installation(deps.store(), deps.system().now()).await;
     minute.reading = done.count_failure("no sample was stored", read.map(Some));
     if minute.reading.is_some() {

@@ -2,7 +2,7 @@ use super::{ConversationFilter, CorrelatedRecords, OverdueWork, Page, PageReques
 use async_trait::async_trait;
 use jiff::Timestamp;
 use jiff::civil::Date;
-use recado_domain::alert::{PersonWait, UnacknowledgedLook};
+use recado_domain::alert::{PersonWait, UnacknowledgedStatus};
 use recado_domain::config::Instance;
 use recado_domain::conversation::Conversation;
 use recado_domain::dead_letter::QueueName;
@@ -191,7 +191,7 @@ pub trait Overviews: Send + Sync {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct UnacknowledgedCounts {
     /// One entry for each instance.
-    pub instances: Vec<UnacknowledgedLook>,
+    pub instances: Vec<UnacknowledgedStatus>,
     /// `true` if there are more than were read.
     pub at_least: bool,
 }

@@ -18,7 +18,7 @@ pub struct ToolLimits {
 
 /// The state of an event that was booked.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum EventLook {
+pub enum BookedEvent {
     /// The event is there.
     Present {
         /// The version of the event.
@@ -74,7 +74,7 @@ pub trait Tools: Send + Sync {
     }
 
     /// Asks a calendar for an event that was booked. Changes nothing. A calendar that is not there is a failure.
-    async fn look_at_event(&self, calendar: &Calendar, event: &EffectId) -> Result<EventLook, ToolFailure> {
+    async fn look_at_event(&self, calendar: &Calendar, event: &EffectId) -> Result<BookedEvent, ToolFailure> {
         let _ = (calendar, event);
         Err(ToolFailure::Failed("there are no calendars here".to_owned()))
     }

@@ -2,7 +2,7 @@
 
 use crate::builders::{at, far_ahead, fresh, long_ago};
 use crate::ports::succeed;
-use recado_domain::connection_look::ConnectionLook;
+use recado_domain::connection_check::ConnectionCheck;
 use recado_domain::ids::{InstanceId, TenantId};
 use recado_domain::instance::ConnectionStatus;
 use recado_domain::sample::{InstanceSample, MinuteSample};
@@ -27,7 +27,7 @@ fn sample(tenant: Option<&TenantId>, minute: i64, depth: u64) -> MinuteSample {
         instance("a", ConnectionStatus::NeedsCredentials, None),
         instance("b", ConnectionStatus::Open, Some(u64::MAX >> 1)),
     ];
-    let looks = vec![ConnectionLook {
+    let looks = vec![ConnectionCheck {
         at: at(minute * 60_000),
         after: None,
         through: Some(InstanceId::parse("b").unwrap()),

@@ -21,7 +21,7 @@ mod changes;
 mod choices;
 mod clients;
 mod clocks;
-mod connection_looks;
+mod connection_checks;
 mod counter;
 mod damaged_records;
 mod dead_jobs;

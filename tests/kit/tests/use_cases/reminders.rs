@@ -18,7 +18,7 @@ use recado_domain::reason::Reason;
 use recado_domain::scheduled::ScheduledState;
 use recado_pipeline::Verdict;
 use recado_pipeline::ports::{
-    Conversations, EventLook, ModelCall, OutboxStore, SendEvidence, SendOutcome, WriteOutcome,
+    BookedEvent, Conversations, ModelCall, OutboxStore, SendEvidence, SendOutcome, WriteOutcome,
 };
 use recado_pipeline::reconcile::reconcile;
 use recado_pipeline::records::configuration::put_configuration;
@@ -237,7 +237,7 @@ async fn what_people_change_in_the_calendar_changes_the_reminders() {
         to: later + SignedDuration::from_mins(30),
     };
     let looks = |look| *setup.world.llm.tooling.looks.lock().unwrap() = Some(look);
-    looks(EventLook::Present {
+    looks(BookedEvent::Present {
         version: "2".to_owned(),
         time: Some(span),
     });
@@ -247,7 +247,7 @@ async fn what_people_change_in_the_calendar_changes_the_reminders() {
         bookings(&setup).await[0].reminders,
         [before(later, 24), before(later, 2)]
     );
-    looks(EventLook::Gone);
+    looks(BookedEvent::Gone);
     pass_until(&setup, before(later, 24)).await;
     assert_eq!(
         (reminders(&setup), bookings(&setup).await),
@@ -345,7 +345,7 @@ async fn a_reminder_that_may_have_been_sent_is_not_sent_again_after_the_appointm
     let conversation = setup.latest_conversation().await.unwrap().id;
     let _ = setup.job(&conversation).await;
     assert_eq!(reminders(&setup).len(), 1);
-    *setup.world.llm.tooling.looks.lock().unwrap() = Some(EventLook::Gone);
+    *setup.world.llm.tooling.looks.lock().unwrap() = Some(BookedEvent::Gone);
     // An event is looked at once an hour.
     setup.pass(2 * HOUR);
     succeed(Box::pin(reconcile(&setup.world))).await;
@@ -457,7 +457,7 @@ async fn move_to_taken_time(setup: &Setup) -> (Journal, TimeSpan) {
         from: taken + SignedDuration::from_mins(15),
         to: taken + SignedDuration::from_mins(45),
     };
-    *setup.world.llm.tooling.looks.lock().unwrap() = Some(EventLook::Present {
+    *setup.world.llm.tooling.looks.lock().unwrap() = Some(BookedEvent::Present {
         version: "2".to_owned(),
         time: Some(moved),
     });

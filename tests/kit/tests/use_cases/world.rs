@@ -36,12 +36,12 @@ use recado_embedded::{Clock, Embedded};
 use recado_features::FEATURES;
 use recado_knowledge_search::hash_ngrams;
 use recado_pipeline::ports::{
-    ChatFile, CommitOutcome, ConnectionAnswer, Conversations, CredentialState, DocumentReader,
-    DocumentToRead, EffectTool, Embedder, EmbeddingError, Embeddings, EventChange, EventLook,
-    FetchedDocument, FetchedFile, FileBytes, FileError, FileRequest, HistoryError, HistoryPage, HistorySpan,
-    HttpAgentRequest, InboundWrite, Inbox, KnowledgeLibrary, KnownVectors, LibraryError, Llm, LlmError,
-    LlmReply, LlmRequest, ModelCall, OfferedTool, OutboxStore, OutgoingMessage, PageFailure, PictureAnswer,
-    Providers, ReadDocument, ReadingFailure, RecordEventOutcome, Recording, RecordingUse, RefusedFiles,
+    BookedEvent, ChatFile, CommitOutcome, ConnectionAnswer, Conversations, CredentialState, DocumentReader,
+    DocumentToRead, EffectTool, Embedder, EmbeddingError, Embeddings, EventChange, FetchedDocument,
+    FetchedFile, FileBytes, FileError, FileRequest, HistoryError, HistoryPage, HistorySpan, HttpAgentRequest,
+    InboundWrite, Inbox, KnowledgeLibrary, KnownVectors, LibraryError, Llm, LlmError, LlmReply, LlmRequest,
+    ModelCall, OfferedTool, OutboxStore, OutgoingMessage, PageFailure, PictureAnswer, Providers,
+    ReadDocument, ReadingFailure, RecordEventOutcome, Recording, RecordingUse, RefusedFiles,
     SearchedQuestion, SendEvidence, SendOutcome, StoreInboundOutcome, System, TemplateAnswer, ToolExchange,
     ToolFailure, ToolLimits, Tools, Transcriber, Transcript, TranscriptionError, UnacknowledgedSend,
 };
@@ -575,7 +575,7 @@ pub(crate) struct Tooling {
     /// What tools return, in turn. Without more, a tool never answers.
     pub(crate) returns: Mutex<VecDeque<Result<String, ToolFailure>>>,
     /// The answer of a calendar about an event; `None`: it stands as it was booked.
-    pub(crate) looks: Mutex<Option<EventLook>>,
+    pub(crate) looks: Mutex<Option<BookedEvent>>,
     /// The clock, if a calendar takes ten seconds for such a question and does not answer it.
     pub(crate) looks_hang: Mutex<Option<Time>>,
     /// Another event stands at the time of what is booked.
@@ -689,8 +689,8 @@ impl Tools for Model {
         Ok(Vec::new())
     }
 
-    async fn look_at_event(&self, _: &Calendar, _: &EffectId) -> Result<EventLook, ToolFailure> {
-        let standing = EventLook::Present {
+    async fn look_at_event(&self, _: &Calendar, _: &EffectId) -> Result<BookedEvent, ToolFailure> {
+        let standing = BookedEvent::Present {
             version: "1".to_owned(),
             time: None,
         };

@@ -9,7 +9,7 @@ use jiff::{SignedDuration, Timestamp};
 use recado_domain::calendar::TimeSpan;
 use recado_domain::effects::{CellSpan, EffectAction, EffectEntry, EffectId};
 use recado_domain::millis::{add_duration, from_unix_millis};
-use recado_pipeline::ports::{AskAnswer, CallAnswer, EffectTool, EventLook, FenceAnswer, SettlingAbility};
+use recado_pipeline::ports::{AskAnswer, BookedEvent, CallAnswer, EffectTool, FenceAnswer, SettlingAbility};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::future::pending;
 
@@ -204,16 +204,16 @@ impl FakeWorld {
     }
 
     /// The event as it stands.
-    pub(super) fn look_at(&self, event: &EffectId) -> EventLook {
+    pub(super) fn look_at(&self, event: &EffectId) -> BookedEvent {
         match self.state().agenda.events.get(event) {
-            Some(event) if !event.is_deleted => EventLook::Present {
+            Some(event) if !event.is_deleted => BookedEvent::Present {
                 version: event.version.to_string(),
                 time: event.span.as_ref().map(|span| TimeSpan {
                     from: span.start,
                     to: span.end,
                 }),
             },
-            _ => EventLook::Gone,
+            _ => BookedEvent::Gone,
         }
     }
 

@@ -16,7 +16,7 @@ use recado_domain::message::TokenUsage;
 use recado_domain::time_words::is_message_time;
 use recado_domain::tools::Tool;
 use recado_pipeline::ports::{
-    EffectTool, EventLook, HttpAgentRequest, Llm, LlmError, LlmReply, LlmRequest, ModelCall, Recording,
+    BookedEvent, EffectTool, HttpAgentRequest, Llm, LlmError, LlmReply, LlmRequest, ModelCall, Recording,
     RecordingUse, Speaker, ToolFailure, ToolLimits, Tools, Transcriber, Transcript, TranscriptionError,
 };
 use recado_testkit::text_library::TextLibrary;
@@ -246,14 +246,14 @@ impl Tools for Model {
         Ok(self.fake_world.busy_times())
     }
 
-    async fn look_at_event(&self, _: &Calendar, event: &EffectId) -> Result<EventLook, ToolFailure> {
+    async fn look_at_event(&self, _: &Calendar, event: &EffectId) -> Result<BookedEvent, ToolFailure> {
         self.injector.step("calendar").await;
         if self.injector.lacks(Mutation::ChangedEventsIgnored) {
             return Err(ToolFailure::TimedOut);
         }
         if self.injector.function == "reconcile" && self.injector.lacks(Mutation::RemindedUnasked) {
             let version = "as booked".to_owned();
-            return Ok(EventLook::Present { version, time: None });
+            return Ok(BookedEvent::Present { version, time: None });
         }
         Ok(self.fake_world.look_at(event))
     }

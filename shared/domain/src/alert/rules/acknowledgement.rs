@@ -1,14 +1,14 @@
 //! The rule of acknowledgements: the provider accepted messages, and WhatsApp did not acknowledge them.
 
 use super::super::{AlertKind, AlertSeverity, AlertSubject, Finding, Findings};
-use super::{InstallationLook, in_seconds, installation_finding};
+use super::{InstallationStatus, in_seconds, installation_finding};
 use crate::counting::count_things;
 use crate::ids::{InstanceId, TenantId};
 use jiff::Timestamp;
 
 /// The messages of an instance that WhatsApp did not acknowledge in time.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct UnacknowledgedLook {
+pub struct UnacknowledgedStatus {
     /// The instance's tenant.
     pub tenant: TenantId,
     /// The instance.
@@ -20,11 +20,11 @@ pub struct UnacknowledgedLook {
 }
 
 /// Finds instances with messages that were not acknowledged in time.
-pub(super) fn find_unacknowledged(look: &InstallationLook, into: &mut Findings) {
-    let Some(instances) = &look.unacknowledged else {
+pub(super) fn find_unacknowledged(status: &InstallationStatus, into: &mut Findings) {
+    let Some(instances) = &status.unacknowledged else {
         return;
     };
-    if !look.more_unacknowledged {
+    if !status.more_unacknowledged {
         into.looked_at_parts.insert(AlertKind::NotAcknowledged);
     }
     into.found

@@ -1,13 +1,13 @@
 //! The rule of budgets: a tenant has used most of its budget of the month, or all.
 
 use super::super::{AlertKind, AlertSeverity, AlertSubject, Finding, Findings};
-use super::{InstallationLook, installation_finding};
+use super::{InstallationStatus, installation_finding};
 use crate::budget::BudgetUse;
 use crate::ids::TenantId;
 
 /// The used part of a tenant's budget of this month.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TenantBudgetLook {
+pub struct TenantBudgetStatus {
     /// The tenant.
     pub tenant: TenantId,
     /// The used part.
@@ -17,11 +17,11 @@ pub struct TenantBudgetLook {
 }
 
 /// Finds budgets that are used up, or nearly. Each part is told once in a month, and over when the next begins.
-pub(super) fn find_used_budgets(look: &InstallationLook, into: &mut Findings) {
-    let Some(budgets) = &look.budgets else { return };
+pub(super) fn find_used_budgets(status: &InstallationStatus, into: &mut Findings) {
+    let Some(budgets) = &status.budgets else { return };
     into.looked_at.insert(AlertKind::Budget);
     into.budgets_left_out
-        .extend(look.budgets_left_out.iter().cloned());
+        .extend(status.budgets_left_out.iter().cloned());
     for one in budgets {
         if one.used.is_nearly_used_up() {
             let summary = format!("tenant {} has used 80 % of its budget of this month", one.tenant);
@@ -44,7 +44,7 @@ pub(super) fn find_used_budgets(look: &InstallationLook, into: &mut Findings) {
     }
 }
 
-fn budget_finding(one: &TenantBudgetLook, severity: AlertSeverity, summary: String) -> Finding {
+fn budget_finding(one: &TenantBudgetStatus, severity: AlertSeverity, summary: String) -> Finding {
     Finding {
         subject: AlertSubject {
             tenant: Some(one.tenant.clone()),

@@ -1,12 +1,12 @@
 //! The rule of the log of new events: what was acknowledged must be recorded soon.
 
 use super::super::{AlertKind, AlertSeverity, Finding};
-use super::{InstallationLook, in_seconds, installation_finding};
+use super::{InstallationStatus, in_seconds, installation_finding};
 use jiff::{SignedDuration, Timestamp};
 
 /// The log of new events, as far as it is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct IntakeLook {
+pub struct IntakeStatus {
     /// When the webhook of the oldest event came that is acknowledged and not recorded yet; `None` if none waits.
     pub oldest: Option<Timestamp>,
 }
@@ -15,8 +15,8 @@ pub struct IntakeLook {
 const INTAKE_WAIT_MAX: SignedDuration = SignedDuration::from_mins(1);
 
 /// Returns the alert on events that were acknowledged and are not recorded: nobody answers them, of whatever tenant.
-pub(super) fn find_held_intake(look: &InstallationLook, now: Timestamp) -> Option<Finding> {
-    let since = look.intake?.oldest?;
+pub(super) fn find_held_intake(status: &InstallationStatus, now: Timestamp) -> Option<Finding> {
+    let since = status.intake?.oldest?;
     if now.duration_since(since) < INTAKE_WAIT_MAX {
         return None;
     }

@@ -1,7 +1,7 @@
 //! The rules of load: too many messages wait, or too many were given up.
 
 use super::super::{AlertKind, AlertSeverity, AlertSubject, Finding, Findings};
-use super::{InstallationLook, count_minutes, from_minutes, installation_finding};
+use super::{InstallationStatus, count_minutes, from_minutes, installation_finding};
 use crate::config::AlertConfig;
 use crate::ids::{InstanceId, TenantId};
 
@@ -20,18 +20,18 @@ pub struct InstanceLoad {
 
 /// Judges what waits and what was given up: of the whole installation, and of each instance by itself, since one of many
 /// may be in trouble while the installation's numbers are small.
-pub(super) fn find_loads(config: &AlertConfig, look: &InstallationLook, into: &mut Findings) {
-    if let Some(depth) = look.depth {
+pub(super) fn find_loads(config: &AlertConfig, status: &InstallationStatus, into: &mut Findings) {
+    if let Some(depth) = status.depth {
         into.looked_at.insert(AlertKind::QueueDepth);
         into.found.extend(find_depth(config, depth, None));
     }
-    if let Some(count) = look.dead_letters {
+    if let Some(count) = status.dead_letters {
         into.looked_at.insert(AlertKind::DeadLetters);
         into.found.extend(find_dead_letters(config, count, None));
     }
-    let Some(loads) = &look.loads else { return };
+    let Some(loads) = &status.loads else { return };
     into.looked_at_parts.insert(AlertKind::DeadLetters);
-    if !look.more_open {
+    if !status.more_open {
         into.looked_at_parts.insert(AlertKind::QueueDepth);
     }
     for load in loads {

@@ -1,12 +1,12 @@
 //! The rules of numbers: WhatsApp judges one as less than good, lowered its messaging limit, or lets it begin no chats.
 
 use super::super::{AlertKind, AlertSeverity, Finding};
-use super::{InstanceLook, instance_finding};
+use super::{InstanceStatus, instance_finding};
 use crate::instance::{NumberQuality, NumberStanding};
 use jiff::Timestamp;
 
 /// Finds out whether the number of an instance lost quality or reach. A low quality is critical: a restriction may follow.
-pub(super) fn quality_finding(one: &InstanceLook, now: Timestamp) -> Option<Finding> {
+pub(super) fn quality_finding(one: &InstanceStatus, now: Timestamp) -> Option<Finding> {
     if let Some(until) = one.state.first_contacts_from.filter(|until| *until > now) {
         let summary = format!(
             "instance {}: WhatsApp refused a message to a person who never wrote: no other goes out before {}",

@@ -1,7 +1,7 @@
 //! The rule of secrets that entries of the configuration name: one is not there.
 
 use super::super::{AlertKind, AlertSeverity, AlertSubject, Finding, Findings};
-use super::{InstallationLook, installation_finding};
+use super::{InstallationStatus, installation_finding};
 use crate::ids::TenantId;
 use std::collections::BTreeMap;
 
@@ -17,8 +17,8 @@ pub struct MissingSecret {
 }
 
 /// Finds secrets that are not there. All of a tenant are one condition, which names the first.
-pub(super) fn find_missing_secrets(look: &InstallationLook, into: &mut Findings) {
-    let Some(missing) = &look.missing_secrets else {
+pub(super) fn find_missing_secrets(status: &InstallationStatus, into: &mut Findings) {
+    let Some(missing) = &status.missing_secrets else {
         return;
     };
     into.looked_at.insert(AlertKind::MissingKey);
@@ -62,12 +62,12 @@ mod tests {
             missing("b", "tool `t`"),
             missing("a", "tool `u`"),
         ];
-        let look = InstallationLook {
+        let status = InstallationStatus {
             missing_secrets: Some(all),
-            ..InstallationLook::default()
+            ..InstallationStatus::default()
         };
         let (config, now) = (AlertConfig::default(), Timestamp::UNIX_EPOCH);
-        let findings = find_conditions(&config, &look, now);
+        let findings = find_conditions(&config, &status, now);
         let told: Vec<&str> = findings.found.iter().map(|one| one.summary.as_str()).collect();
         assert_eq!(
             told,
@@ -77,7 +77,7 @@ mod tests {
             ]
         );
         assert!(findings.looked_at.contains(&AlertKind::MissingKey));
-        let unknown = find_conditions(&config, &InstallationLook::default(), now);
+        let unknown = find_conditions(&config, &InstallationStatus::default(), now);
         assert!(
             !unknown.looked_at.contains(&AlertKind::MissingKey),
             "what was told stays"

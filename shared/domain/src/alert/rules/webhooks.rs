@@ -1,7 +1,7 @@
 //! The rule of webhook endpoints: one of a tenant fails for an hour, or was switched off.
 
 use super::super::{AlertKind, AlertSeverity, AlertSubject, Finding, Findings};
-use super::{InstallationLook, in_seconds, installation_finding};
+use super::{InstallationStatus, in_seconds, installation_finding};
 use crate::ids::{TenantId, WebhookEndpointId};
 use jiff::Timestamp;
 
@@ -19,8 +19,8 @@ pub struct FailingEndpoint {
 }
 
 /// Finds endpoints that fail. All of a tenant that fail alike are one condition, which names the first.
-pub(super) fn find_failing_endpoints(look: &InstallationLook, into: &mut Findings) {
-    let Some(endpoints) = &look.failing_endpoints else {
+pub(super) fn find_failing_endpoints(status: &InstallationStatus, into: &mut Findings) {
+    let Some(endpoints) = &status.failing_endpoints else {
         return;
     };
     into.looked_at.insert(AlertKind::WebhookFails);

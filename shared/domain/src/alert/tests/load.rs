@@ -1,7 +1,7 @@
 //! Waiting messages and dead letters, of one instance and of all.
 
 use super::*;
-use crate::alert::rules::{BacklogLook, BacklogSample, InstanceLoad, IntakeLook};
+use crate::alert::rules::{BacklogSample, BacklogStatus, InstanceLoad, IntakeStatus};
 
 fn load(instance: &str, depth: u64, dead_letters: u64) -> InstanceLoad {
     InstanceLoad {
@@ -15,23 +15,23 @@ fn load(instance: &str, depth: u64, dead_letters: u64) -> InstanceLoad {
 #[test]
 fn acknowledged_webhooks_that_are_not_recorded_for_a_minute_are_told_of_until_they_are() {
     let (config, mut memory) = (AlertConfig::default(), Memory::default());
-    let look = |oldest| InstallationLook {
-        intake: Some(IntakeLook { oldest }),
-        backlog: Some(BacklogLook {
+    let status = |oldest| InstallationStatus {
+        intake: Some(IntakeStatus { oldest }),
+        backlog: Some(BacklogStatus {
             before: BacklogSample {
                 at: minute(0),
                 waiting: 0,
             },
             rest: 0,
         }),
-        ..InstallationLook::default()
+        ..InstallationStatus::default()
     };
     let kind = AlertKind::SlowProcessing;
-    assert_eq!(memory.show(&config, &look(Some(minute(1))), minute(1)), []);
-    let told = memory.show(&config, &look(Some(minute(1))), minute(2));
+    assert_eq!(memory.show(&config, &status(Some(minute(1))), minute(1)), []);
+    let told = memory.show(&config, &status(Some(minute(1))), minute(2));
     assert_eq!(told, [(kind, CRITICAL, AlertState::Firing)]);
     assert_eq!(
-        memory.show(&config, &look(None), minute(3)),
+        memory.show(&config, &status(None), minute(3)),
         [(kind, CRITICAL, AlertState::Ended)]
     );
 }
@@ -39,20 +39,20 @@ fn acknowledged_webhooks_that_are_not_recorded_for_a_minute_are_told_of_until_th
 #[test]
 fn an_instance_is_judged_by_itself_and_the_installation_too() {
     let (config, mut memory) = (AlertConfig::default(), Memory::default());
-    let look = |desk: InstanceLoad, sales: InstanceLoad| InstallationLook {
+    let status = |desk: InstanceLoad, sales: InstanceLoad| InstallationStatus {
         depth: Some(desk.depth + sales.depth),
         dead_letters: Some(desk.dead_letters + sales.dead_letters),
         loads: Some(vec![desk, sales]),
-        ..InstallationLook::default()
+        ..InstallationStatus::default()
     };
     let kind = AlertKind::DeadLetters;
-    let each = look(load("desk", 60, 6), load("sales", 60, 6));
+    let each = status(load("desk", 60, 6), load("sales", 60, 6));
     assert_eq!(
         memory.show(&config, &each, minute(0)),
         [(kind, WARNING, AlertState::Firing)],
         "the installation's"
     );
-    let one = look(load("desk", 101, 11), load("sales", 0, 0));
+    let one = status(load("desk", 101, 11), load("sales", 0, 0));
     assert_eq!(
         memory.show(&config, &one, minute(1)),
         [(kind, WARNING, AlertState::Firing)]
@@ -77,7 +77,7 @@ fn an_instance_is_judged_by_itself_and_the_installation_too() {
         [depth],
         "and now the instance's"
     );
-    let mut cut = look(load("desk", 100, 0), load("sales", 101, 0));
+    let mut cut = status(load("desk", 100, 0), load("sales", 101, 0));
     cut.more_open = true;
     let over = (kind, WARNING, AlertState::Ended);
     assert_eq!(

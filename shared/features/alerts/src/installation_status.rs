@@ -1,11 +1,11 @@
-//! One look at the installation: a bounded number of bounded reads, whatever the number of instances and tenants.
+//! One check of the installation: a bounded number of bounded reads, whatever the number of instances and tenants.
 
 use futures::join;
 use futures::stream::{self, StreamExt, TryStreamExt};
 use jiff::{SignedDuration, Timestamp};
 use recado_domain::alert::{
-    AlertWatch, BacklogLook, BacklogSample, FailingEndpoint, InstallationLook, InstanceLoad, InstanceLook,
-    IntakeLook, MissingSecret, TenantBudgetLook,
+    AlertWatch, BacklogSample, BacklogStatus, FailingEndpoint, InstallationStatus, InstanceLoad,
+    InstanceStatus, IntakeStatus, MissingSecret, TenantBudgetStatus,
 };
 use recado_domain::budget::MonthlyBudget;
 use recado_domain::config::AlertConfig;
@@ -23,19 +23,19 @@ use recado_ports::records::endpoints::list_endpoint_states;
 use recado_ports::table::Table;
 use std::collections::{HashMap, HashSet};
 
-/// Greatest number of waiting customers that a look reads.
+/// Greatest number of waiting customers that a check reads.
 const WAITS_MAX: usize = 1_000;
 
-/// Greatest number of instances whose missing acknowledgements a look reads, and of those of one instance that it counts.
+/// Greatest number of instances whose missing acknowledgements a check reads, and of those of one instance that it counts.
 const UNACKNOWLEDGED_MAX: usize = 1_000;
 
-/// Greatest number of webhook endpoints whose states a look reads.
+/// Greatest number of webhook endpoints whose states a check reads.
 const ENDPOINTS_MAX: usize = 10_000;
 
 /// Number of tenants whose budgets are measured side by side.
 const BUDGETS_SIDE_BY_SIDE: usize = 16;
 
-/// Greatest number of tenants whose budgets one look measures. Where more have one, they have their turns minute by minute.
+/// Greatest number of tenants whose budgets one check measures. Where more have one, they have their turns minute by minute.
 const BUDGETS_MAX: usize = 100;
 
 /// The state that a pass knows before it looks.
@@ -49,16 +49,16 @@ pub struct KnownState<'a> {
     pub missing_secrets: Option<&'a [MissingSecret]>,
 }
 
-/// Returns the numbers of this look, and the record for the next. A read that fails leaves its number unknown, so it
+/// Returns the numbers of this check, and the record for the next. A read that fails leaves its number unknown, so it
 /// neither begins nor ends an alert.
-pub(super) async fn look_at_installation(
+pub(super) async fn read_installation_status(
     store: &dyn InstallationStore,
     depths: &dyn QueueDepths,
     config: &AlertConfig,
     before: &AlertWatch,
     known_state: KnownState<'_>,
     now: Timestamp,
-) -> (InstallationLook, AlertWatch) {
+) -> (InstallationStatus, AlertWatch) {
     let patience = SignedDuration::from_mins(i64::from(config.customer_wait_minutes));
     let told = (add_duration(now, -UNACKNOWLEDGED_TOLD_FOR), now);
     let (queued, own, waits, unacknowledged, endpoints, intake) = join!(
@@ -85,14 +85,14 @@ pub(super) async fn look_at_installation(
         None => None,
     };
     let (backlog, progress) = compare_backlog(before, reading);
-    let look = InstallationLook {
+    let status = InstallationStatus {
         depth: queued
             .zip(reading)
             .map(|(queued, reading)| queued + reading.parked),
         backlog: progress,
-        intake: known("new events", intake).map(|oldest| IntakeLook { oldest }),
+        intake: known("new events", intake).map(|oldest| IntakeStatus { oldest }),
         dead_letters: reading.map(|reading| reading.dead_letters),
-        last_look: before.looked_at,
+        last_check: before.looked_at,
         disk_free: known_state.disk_free,
         loads: reading.map(list_loads),
         more_open: reading.is_some_and(|reading| reading.at_least),
@@ -108,14 +108,14 @@ pub(super) async fn look_at_installation(
         missing_secrets: known_state.missing_secrets.map(<[MissingSecret]>::to_vec),
     };
     let looked_at = Some(now);
-    (look, AlertWatch { looked_at, backlog })
+    (status, AlertWatch { looked_at, backlog })
 }
 
-/// Returns what waits, and how much of what waited at the look `before` still does.
+/// Returns what waits, and how much of what waited at the check `before` still does.
 fn compare_backlog(
     before: &AlertWatch,
     reading: Option<&InstallationReading>,
-) -> (Option<BacklogSample>, Option<BacklogLook>) {
+) -> (Option<BacklogSample>, Option<BacklogStatus>) {
     // More than was read: how many of them were processed cannot be said.
     let countable = reading.filter(|reading| !reading.at_least);
     let backlog = countable.map(|reading| BacklogSample {
@@ -124,7 +124,7 @@ fn compare_backlog(
     });
     let progress = before.backlog.zip(countable).map(|(before, reading)| {
         let times = reading.waiting_since.iter();
-        BacklogLook {
+        BacklogStatus {
             before,
             rest: times.filter(|since| **since <= before.at).count() as u64,
         }
@@ -194,7 +194,7 @@ async fn measure_budgets(
     store: &dyn InstallationStore,
     budgets: Vec<(TenantId, MonthlyBudget)>,
     now: Timestamp,
-) -> PortResult<Vec<TenantBudgetLook>> {
+) -> PortResult<Vec<TenantBudgetStatus>> {
     if budgets.is_empty() {
         return Ok(Vec::new());
     }
@@ -203,7 +203,7 @@ async fn measure_budgets(
         .map(|(tenant, budget)| async move {
             let used = measure_budget(store, &tenant, &budget, prices, now).await?;
             let stops = budget.stop;
-            Ok(TenantBudgetLook { tenant, used, stops })
+            Ok(TenantBudgetStatus { tenant, used, stops })
         })
         .buffered(BUDGETS_SIDE_BY_SIDE)
         .try_collect()
@@ -239,12 +239,12 @@ fn list_loads(reading: &InstallationReading) -> Vec<InstanceLoad> {
 }
 
 /// Returns the enabled instances that do not work as they should.
-fn list_troubled(reading: &InstallationReading) -> Vec<InstanceLook> {
+fn list_troubled(reading: &InstallationReading) -> Vec<InstanceStatus> {
     let instances = reading.instances.iter().map(|one| &one.instance);
     let tenants: HashMap<&InstanceId, &TenantId> = instances.map(|one| (&one.id, &one.tenant)).collect();
     let TroubledInstances { states, .. } = &reading.troubled;
     let looks = states.iter().filter_map(|(instance, state)| {
-        Some(InstanceLook {
+        Some(InstanceStatus {
             tenant: (*tenants.get(instance)?).clone(),
             instance: instance.clone(),
             state: state.clone(),

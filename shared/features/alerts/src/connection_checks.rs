@@ -5,13 +5,13 @@
 use futures::stream::{self, StreamExt};
 use jiff::{SignedDuration, Timestamp};
 use recado_domain::config::InstanceConfig;
-use recado_domain::connection_look::{ASKED_MAX, add_look, choose_next_instances, find_last_look};
+use recado_domain::connection_check::{ASKED_MAX, add_check, choose_next_instances, find_last_check};
 use recado_domain::ids::InstanceId;
 use recado_domain::instance::ConnectionStatus;
 use recado_domain::millis::add_duration;
 use recado_pipeline::Deps;
 use recado_pipeline::hooks::reconcile_pass::{PassMinute, ReconcilePass, is_every_minute};
-use recado_pipeline::steps::connection::{read_connection_looks, record_answer, record_unreachable};
+use recado_pipeline::steps::connection::{read_connection_checks, record_answer, record_unreachable};
 use recado_pipeline::steps::enabled_instance::find_enabled_instance;
 use recado_pipeline::steps::installation_reading::InstallationReading;
 use recado_pipeline::steps::queue_message::format_error_chain;
@@ -37,11 +37,11 @@ pub static PASS: ReconcilePass = ReconcilePass {
     failure_message: "connections were not looked at",
     is_due_at: is_every_minute,
     works_on_reading: true,
-    run: |deps, minute| Box::pin(look_at_connections(deps, minute)),
+    run: |deps, minute| Box::pin(check_connections(deps, minute)),
 };
 
 /// What a first question showed.
-enum FirstLook {
+enum FirstCheck {
     /// There was no time for it.
     NotAsked,
     /// The instance is as it was.
@@ -60,16 +60,16 @@ struct Silence {
     asked_at: Timestamp,
 }
 
-/// Asks for the instances whose turn it is. Shows in the minute's reading what was found, and keeps the looks that count now. Returns
+/// Asks for the instances whose turn it is. Shows in the minute's reading what was found, and keeps the checks that count now. Returns
 /// the number of instances that were asked for.
-async fn look_at_connections(deps: &Deps, minute: &mut PassMinute) -> PortResult<usize> {
+async fn check_connections(deps: &Deps, minute: &mut PassMinute) -> PortResult<usize> {
     let Some(reading) = &mut minute.reading else {
         return Ok(0);
     };
     let now = deps.system().now();
-    let looks = read_connection_looks(deps.store(), now).await?;
+    let checks = read_connection_checks(deps.store(), now).await?;
     let ids = list_open_devices(deps, reading);
-    let mut next = choose_next_instances(&looks, &ids);
+    let mut next = choose_next_instances(&checks, &ids);
     let until = add_duration(minute.began, FIRST_WITHIN);
     let questions: Vec<_> = ids
         .get(next.clone())
@@ -77,20 +77,20 @@ async fn look_at_connections(deps: &Deps, minute: &mut PassMinute) -> PortResult
         .iter()
         .map(|id| ask_first(deps, id, until))
         .collect();
-    let found: Vec<FirstLook> = stream::iter(questions).buffered(ASKED_AT_ONCE).collect().await;
+    let found: Vec<FirstCheck> = stream::iter(questions).buffered(ASKED_AT_ONCE).collect().await;
     let asked = found
         .iter()
-        .take_while(|one| !matches!(one, FirstLook::NotAsked))
+        .take_while(|one| !matches!(one, FirstCheck::NotAsked))
         .count();
     next.end = next.start + asked;
     let (mut changed, mut silent) = (Vec::new(), Vec::new());
     for one in found {
         match one {
-            FirstLook::NotAsked | FirstLook::Unchanged => {}
-            FirstLook::Stored(id) => changed.push(id),
-            FirstLook::NoAnswer(bound, asked_at) => {
+            FirstCheck::NotAsked | FirstCheck::Unchanged => {}
+            FirstCheck::Stored(id) => changed.push(id),
+            FirstCheck::NoAnswer(bound, asked_at) => {
                 let earliest = add_duration(asked_at, -GONE_BEFORE);
-                let good_at = find_last_look(&looks, &bound.instance.id);
+                let good_at = find_last_check(&checks, &bound.instance.id);
                 let since = good_at.map_or(asked_at, |good_at| good_at.max(earliest).min(asked_at));
                 silent.push(Silence {
                     bound,
@@ -104,7 +104,7 @@ async fn look_at_connections(deps: &Deps, minute: &mut PassMinute) -> PortResult
     for id in &changed {
         show_change(deps, reading, id).await?;
     }
-    minute.looks = add_look(looks, &ids, next, now);
+    minute.looks = add_check(checks, &ids, next, now);
     Ok(asked)
 }
 
@@ -119,27 +119,27 @@ fn list_open_devices(deps: &Deps, reading: &InstallationReading) -> Vec<Instance
 }
 
 /// Asks for an instance, if there is time. A failure is logged, and the instance counts as asked for.
-async fn ask_first(deps: &Deps, id: &InstanceId, until: Timestamp) -> FirstLook {
+async fn ask_first(deps: &Deps, id: &InstanceId, until: Timestamp) -> FirstCheck {
     let at = deps.system().now();
     if at >= until {
-        return FirstLook::NotAsked;
+        return FirstCheck::NotAsked;
     }
     let bound = match find_enabled_instance(deps, id).await {
         Ok(Some(bound)) => bound,
-        Ok(None) => return FirstLook::Unchanged,
+        Ok(None) => return FirstCheck::Unchanged,
         Err(error) => {
             log_failure(id, &error);
-            return FirstLook::Unchanged;
+            return FirstCheck::Unchanged;
         }
     };
     match deps.providers().query_connection(&bound).await {
-        ConnectionAnswer::Open | ConnectionAnswer::Unclear => FirstLook::Unchanged,
-        ConnectionAnswer::Unreachable => FirstLook::NoAnswer(bound, at),
+        ConnectionAnswer::Open | ConnectionAnswer::Unclear => FirstCheck::Unchanged,
+        ConnectionAnswer::Unreachable => FirstCheck::NoAnswer(bound, at),
         answer => match record_answer(deps, id, answer, Some(at)).await {
-            Ok(()) => FirstLook::Stored(id.clone()),
+            Ok(()) => FirstCheck::Stored(id.clone()),
             Err(error) => {
                 log_failure(id, &error);
-                FirstLook::Unchanged
+                FirstCheck::Unchanged
             }
         },
     }
