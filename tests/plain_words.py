@@ -96,7 +96,7 @@ def repeating_docs(paths):
         for number, line in enumerate(lines, 1):
             if line.startswith("#[derive"):
                 derived = line
-            elif line.startswith("#[cfg_attr(test, derive"):
+            elif re.match(r"#\[cfg_attr\((test|feature = \"schema\"), derive", line):
                 derived += line
             elif STRUCT.match(line):
                 inside, derived = line.endswith("{") and not PRINTED.search(derived), ""

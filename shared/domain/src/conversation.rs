@@ -108,7 +108,7 @@ pub struct Conversation {
     /// The newest ordinal of a message from the contact.
     #[serde(default)]
     pub last_inbound: Ordinal,
-    /// What features keep beside the turn-taking.
+    /// The notes that features keep beside the turn-taking.
     #[serde(default, skip_serializing_if = "crate::is_default")]
     pub features: FeatureNotes,
     /// The questions that wait for the contact's next message.

@@ -1,5 +1,5 @@
-//! The features of Recado, each a crate of its own in a folder beside this one, and what is made of all of them: [`FEATURES`] is asked by
-//! the path of a message, and [`api_routes`] serves their routes. Every program has the same ones.
+//! Joins the features of Recado. Each is a crate of its own in a folder beside this one. The path of a message asks [`FEATURES`], and
+//! [`api_routes`] serves their routes. Every program has the same ones.
 
 mod description;
 mod feature_list;

@@ -1,4 +1,4 @@
-//! What the routes of the API share, and the routes of the message path itself. The routes of features are theirs; `recado-features` lists
+//! The shared parts of the API's routes, and the routes of the message path itself. The routes of features are theirs; `recado-features` lists
 //! all of them.
 
 pub mod auth;

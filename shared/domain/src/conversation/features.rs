@@ -1,4 +1,4 @@
-//! What features keep beside the turn-taking.
+//! The notes that features keep beside the turn-taking.
 
 use super::ReengagementRecord;
 use crate::ids::StepId;
@@ -6,7 +6,7 @@ use crate::invitations::InvitedGuest;
 use crate::thread_hold::ThreadHold;
 use serde::{Deserialize, Serialize};
 
-/// What features keep beside the turn-taking of a conversation.
+/// The notes of features beside the turn-taking of a conversation.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct FeatureNotes {
     /// The guest as whom the contact was invited last.

@@ -1,4 +1,4 @@
-//! What agents do: tools, calendars, appointments, and the journal of their effects.
+//! The actions of agents: tools, calendars, appointments, and the journal of their effects.
 
 pub mod appointment_routes;
 pub mod appointments;

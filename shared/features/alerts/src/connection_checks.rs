@@ -40,7 +40,7 @@ pub static PASS: ReconcilePass = ReconcilePass {
     run: |deps, minute| Box::pin(check_connections(deps, minute)),
 };
 
-/// What a first question showed.
+/// The result of a first question.
 enum FirstCheck {
     /// There was no time for it.
     NotAsked,

@@ -27,7 +27,7 @@ use std::fmt;
 
 const PAGE: usize = 100;
 
-/// What a part holds at most, in bytes of its records and files. A larger file is a part of its own.
+/// Greatest size of a part, in bytes of its records and files. A larger file is a part of its own.
 const PART_BYTES: usize = 3_000_000;
 
 /// The place at which the next part of an export begins.

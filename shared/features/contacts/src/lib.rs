@@ -1,4 +1,4 @@
-//! What a person may ask of those who hold its data: to be found, to get a copy of everything, to be erased.
+//! Finds, exports and erases the data of a person.
 
 mod belongings;
 pub mod contact_pictures;

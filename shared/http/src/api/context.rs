@@ -72,7 +72,7 @@ pub struct Api {
     pub last_status: Arc<PublicStatusCache>,
     /// The number of refused tokens.
     pub refused_tokens: Arc<RefusedTokens>,
-    /// What the metrics were last made of.
+    /// The reading of which the metrics were last made.
     pub last_reading: Arc<ReadingCache>,
 }
 
