@@ -46,7 +46,7 @@ pub fn back_up_folder(
     progress.expect_bytes(2 * measure_folder(data));
     let mut files = FolderCopy::begin(&data.join("files"), &to.join("files"), progress)?;
     let mut payloads = FolderCopy::begin(&data.join("payloads"), &to.join("payloads"), progress)?;
-    // The bulk of the files is copied before the snapshot, so that little is left to copy while it is held.
+    // Most files are copied before the snapshot. So little is left to copy while it is held.
     files.copy_all()?;
     let snapshot = take_snapshot(data, &mut files, &mut payloads)?;
     snapshot.copy_into(to, now, progress)?;

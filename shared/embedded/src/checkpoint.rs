@@ -139,8 +139,8 @@ fn make_checkpoints(connection: &Connection, state: &LogState, stopped: &Receive
 /// Returns whether the writing thread shall copy the rest. `copied` is the number of pages that the checkpoint before had
 /// copied.
 fn is_rest_due(pages: LogPages, copied: i64) -> bool {
-    // A page that came meanwhile is not in `written`. But this checkpoint took no longer than to copy what came since the
-    // last one, so about as much came meanwhile.
+    // A page that came meanwhile is not in `written`. But this checkpoint only copied what came since the last one. About as much
+    // came meanwhile.
     let came = pages.written - copied;
     pages.written >= LONG_LOG && (came <= REST || pages.written >= LOG_MAX)
 }

@@ -14,8 +14,8 @@ pub(crate) fn read_proxies(variable: impl Fn(&str) -> Option<String>) -> Vec<Pro
     };
     let excluded =
         named("NO_PROXY").map_or_else(|| LOCAL_HOSTS.to_owned(), |more| format!("{LOCAL_HOSTS},{more}"));
-    // In a CGI program (`REQUEST_METHOD` is set) a web server sets `HTTP_PROXY` from a request's header, so the value is
-    // not trusted.
+    // `REQUEST_METHOD` is set in a CGI program. There a web server sets `HTTP_PROXY` from a request's header. So the value is not
+    // trusted.
     let http = named("HTTP_PROXY").filter(|_| variable("REQUEST_METHOD").is_none());
     [
         http.and_then(|url| Proxy::http(url).ok()),

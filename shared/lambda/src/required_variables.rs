@@ -178,8 +178,8 @@ pub const WEBHOOK: FunctionNeeds = FunctionNeeds {
     name: "Webhook",
     read: &[MASTER],
     own_secrets: &[PROOFS],
-    // Puts events and notices, and updates deliveries. It reads the configuration, which notices are compared with, and
-    // lists the numbers of 360dialog for a webhook that names none.
+    // Puts events and notices, and updates deliveries. It reads the configuration to compare notices with it. For a webhook of
+    // 360dialog that names no number it lists the numbers.
     actions: &["GetItem", "BatchGetItem", "Query", "PutItem", "UpdateItem"],
     sends_to: &[INBOUND_QUEUE],
     objects: &[("payloads", &["PutObject", "DeleteObject"])],
@@ -286,8 +286,8 @@ pub const RECONCILE: FunctionNeeds = FunctionNeeds {
 pub const PUBLISHER: FunctionNeeds = FunctionNeeds {
     name: "Publisher",
     read: &[PUSH],
-    // It reads the head of the log, what it published, whose a message or an instance is, and which connections it tells of news.
-    // It deletes connections that are gone.
+    // It reads the head of the log, the events that it published, and the tenants of messages and instances. It reads the push
+    // connections, and deletes those that are gone.
     actions: &["GetItem", "BatchGetItem", "Query", "PutItem", "DeleteItem"],
     is_fed_by_stream: true,
     // The endpoints that are told of what it published.

@@ -1,7 +1,7 @@
 //! Alerts on `DynamoDB`: each fires and ends, and a pass that ends at any request tells nothing twice.
 
 #![expect(clippy::unwrap_used, reason = "this is test code")]
-// The futures of a pass over the store behind two wrappers lie deeper in each other than the compiler looks by itself.
+// The store lies behind two wrappers. So the futures of a pass are nested deeper than the compiler's usual limit.
 #![recursion_limit = "256"]
 
 use recado_aws::{DynamoStore, OsSystem};

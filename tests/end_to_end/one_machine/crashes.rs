@@ -16,7 +16,7 @@ async fn killed_between_the_acknowledgement_and_the_reply_nothing_is_lost_and_on
         machine.kill();
         machine.start("serve");
     }
-    // A burst that is cut up by restarts may be answered in parts, but each part once and all of it. A slow machine may be
+    // A restart may cut a burst into parts. Each part is answered once. A slow machine may be
     // killed while it thinks, too: then the lease of that turn, 95 s, is waited for.
     let id = machine.conversation().await;
     eventually_within(2 * PATIENCE, "all to be answered", || async {

@@ -16,7 +16,7 @@ pub(super) fn read_sheet_comments(
 ) -> Result<SheetComments, DocumentError> {
     let relations = package.take_relations(sheet)?;
     let (mut comments, mut discussed) = (SheetComments::new(), HashSet::<(usize, usize)>::new());
-    // At a cell that is discussed there is also a note, which tells programs without discussions to get a newer version.
+    // A cell with a discussion also has a note. The note tells programs without discussions to get a newer version.
     for kind in ["threadedComment", "comments"] {
         let Some(part) = package.take_related_part(&relations, kind)? else {
             continue;

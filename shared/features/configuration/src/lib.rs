@@ -323,8 +323,8 @@ async fn check_document(
         change.validate_against(&removal.apply_to(&all))?;
         return Ok((all, removal));
     };
-    // Checked again, since a provider may write an instance's name in several ways. Validated against its own tenant
-    // first, a document that names what others have gets the same errors as one that names what nobody has.
+    // Checked again, since a provider may write an instance's name in several ways. The own tenant is checked first. So a document
+    // that names an entry of others gets the same errors as one that names an unknown entry.
     change.check_within_tenant(tenant, &all)?;
     change.check_removals(&all)?;
     let own = all.of_tenant(tenant);

@@ -93,7 +93,7 @@ pub async fn post_due_events(
     let Some(mut stored) = load_listed_state(deps, tenant, id).await? else {
         return Ok(false);
     };
-    // Read after the state: an entry from before it would have the events of a new endpoint posted to the URL of the one before.
+    // Read after the state. With an older entry, the events of a new endpoint would be posted to the URL of the one before.
     let Some(endpoint) = find_endpoint(deps, tenant, id).await? else {
         return Ok(false);
     };

@@ -98,7 +98,7 @@ async fn find_by_message(
     });
     let Some(named) = named else { return Ok(None) };
     let found = find_stored(deps, &tenant.id, &named).await?;
-    // A client may write any metadata, so the invitation must name the message, too, or the scheduled one that it was.
+    // A client may write any metadata. So the invitation must name the message, too, or the scheduled message from which it came.
     let scheduled = view.message.out.and_then(|out| out.scheduled);
     let scheduled = scheduled.map(|id| id.as_message_id().clone());
     Ok(found.filter(|found| match &found.state {

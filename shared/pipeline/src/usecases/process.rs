@@ -388,7 +388,7 @@ fn build_event_finish(
     let now = deps.system().now();
     let mut ttl = event_period(deps, tenant);
     // An event without id and time (`lookalike`) may look like another event. Its record expires as soon as the provider
-    // can no longer repeat the webhook, so that the next equal event counts as a new event.
+    // can no longer repeat the webhook. Then the next equal event counts as a new event.
     if job.lookalike {
         ttl = ttl.min(LOOKALIKE_DEDUP);
     }

@@ -164,7 +164,7 @@ async fn a_carrier_that_is_asked_too_often_and_names_no_time_is_asked_ever_more_
     try_invite(&setup, to_guest(&setup, "g1")).await.unwrap();
     let waits = measure_waits(&setup, &carriers, 90).await;
     assert_eq!(waits.len(), 3, "{waits:?}");
-    // 10 s, 10 s and 20 s, each up to a quarter shorter or longer, as is the time waited before it.
+    // The waits are 10 s, 10 s and 20 s. Each is up to a quarter shorter or longer, like the time before it.
     for (wait, wanted) in waits.iter().zip([7..=14, 7..=17, 11..=37]) {
         assert!(wanted.contains(wait), "{waits:?}");
     }

@@ -431,7 +431,7 @@ async fn of_two_workers_that_begin_one_attempt_one_asks_the_carrier() {
         .store
         .receive_messages(QueueName::Outbound, 1, Duration::from_secs(60));
     let job = succeed(received).await.remove(0);
-    // The other worker does all of its work when this one has read the record and not yet stored its attempt.
+    // This worker has read the record and not stored its attempt yet. Then the other worker does all of its work.
     let is_first = AtomicBool::new(true);
     let other_worker = (setup.world.clone(), Arc::clone(&carriers), job.body.clone());
     let world = interrupt(&setup.world, move |asks| {

@@ -231,7 +231,7 @@ async fn a_job_of_an_earlier_place_in_the_minute_of_the_opening_answers_the_whol
     setup.message(&setup.fixture, "W2", "oi", false).await;
     setup.pass(4);
     let _ = setup.due_turns().await;
-    // W2 came between the schedule and the write that keeps its place, so the turn took a place again, and kept that one.
+    // W2 came between the schedule and the write that keeps its place. So the turn took a place again, and kept that one.
     let mut kept = conversation(&setup, &setup.fixture).await;
     kept.opening.scheduled_for = Some(add_millis(opens(&setup), 1_000));
     kept.raise_revision();

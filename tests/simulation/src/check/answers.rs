@@ -268,7 +268,7 @@ where
 /// Returns `true` if an attempt may answer again what `before` answered. Its record says that it may have been sent, somebody redrove
 /// either message, or people gave the conversation back to the agent between the two.
 fn is_answered_again<S, Q>(sim: &Simulator<S, Q>, before: &Attempt, attempt: &Attempt) -> bool {
-    // What was dead had not been sent, and was redriven by a person who was told what had been answered meanwhile.
+    // A dead message had not been sent. The person who redrove it was told what had been answered meanwhile.
     let redriven = [before, attempt].map(|one| super::sends::redriven(sim, &one.message));
     let of_either = |act: &Act| {
         [before, attempt].into_iter().any(|one| {

@@ -75,7 +75,7 @@ where
         .as_ref()
         .is_some_and(|record| record.reason == Some(Reason::Poison));
     let said = sim.ledger().said.get(id).map(|spoken| spoken.text.clone());
-    // A process that dies by chance, or stalls until it is cut off, costs the event at which it was an attempt.
+    // A process may die by chance, or stall until it is cut off. Its event loses an attempt by that.
     let counters = sim.common.counters();
     let by_chance = counters.crashes > 0 || counters.stalls > 0;
     if of_poison && !by_chance && said.as_deref() != Some("poison") {

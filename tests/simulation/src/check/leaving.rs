@@ -61,7 +61,7 @@ where
 /// How long `message` was kept waiting by nothing that is an obstacle, in milliseconds; `None` where it was never claimed, or
 /// where something was disturbed.
 fn lateness(observations: &Observations, before: &[&Message], message: &Message) -> Option<(MessageId, i64)> {
-    // What waits for the person's other thread may be parked for a minute after that, and invitations may be held back.
+    // A message that waited for the person's other thread may be parked for a minute more. Invitations may be held back.
     let out = message.out.as_ref();
     if out.is_some_and(|out| !out.beside.is_empty() || out.invitation.is_some()) {
         return None;

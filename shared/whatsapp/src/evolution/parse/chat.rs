@@ -65,8 +65,7 @@ pub(super) fn choose_chat_peer(key: &Value, own: Option<&str>) -> ChatPeer {
 /// Returns the linked identity of the person whose number [`choose_chat_peer`] chooses; `None` unless the `key` has
 /// both.
 pub(super) fn find_linked_identity(key: &Value, own: Option<&str>) -> Option<ContactAddress> {
-    // In a message of the business the additional addresses may be the business's own, and without its number nobody can
-    // tell.
+    // In a message of the business the additional addresses may be the business's own. Without its number this is unknown.
     if is_from_me(key) && own.is_none() {
         return None;
     }
@@ -97,7 +96,7 @@ fn collect_addresses(key: &Value, own: Option<&str>) -> Vec<ContactAddress> {
     let others = besides
         .iter()
         .filter_map(|field| get_text(key, field).and_then(parse_jid));
-    // A chat with the own number is a real chat, so only the additional addresses are compared with the own number.
+    // A chat with the own number is a real chat. So only the additional addresses are compared with the own number.
     let others = others.filter(|other| !from_me || own.as_ref() != Some(other));
     remote
         .into_iter()

@@ -31,7 +31,7 @@ fn build_preference_item(part: &MetaChange<'_>, external: &ExternalId, entry: &V
         let category = get_text(entry, "category").unwrap_or_default();
         return Err(format!("preference {}", sanitize_label(category)).into());
     };
-    // An entry has no id, so the event id is made of the preference, the contact and the time, which a repetition keeps.
+    // An entry has no id. So the event id is made of the preference, the contact and the time. A repetition keeps them.
     let when = get_scalar_text(entry, "timestamp").unwrap_or_default();
     let id = format!("preference:{}:{note:?}:{when}", address.as_str());
     let payload = json!({

@@ -33,7 +33,7 @@ impl<S: Store> Conversations for FaultyPort<S> {
             .await
     }
 
-    // What is lost of a sign only lets a reply come sooner, so it is no step at which something may happen.
+    // A lost sign only lets a reply come sooner. So this is no step at which something may happen.
     async fn put_typing_sign(&self, thread: &ThreadId, sign: &TypingSign) -> PortResult<()> {
         self.inner.put_typing_sign(thread, sign).await
     }

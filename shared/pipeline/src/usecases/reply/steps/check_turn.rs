@@ -39,8 +39,8 @@ pub(in crate::usecases::reply) async fn check_owed(
     newest: &[Message],
 ) -> Result<(), TurnStop> {
     let (now, wait_max) = (deps.system().now(), deps.settings().debounce_max);
-    // A conversation has one scheduled job in the minute of the opening, the first one's: it stands for all messages, also if it was
-    // scheduled for an earlier place of that minute than the one that was stored in the end.
+    // A conversation has one scheduled job in the minute of the opening, the first one's. That job stands for all messages. It may
+    // be scheduled for an earlier place of that minute than the stored one.
     let is_scheduled = match (job.due, conversation.opening.scheduled_for) {
         (Some(due), Some(stored)) => begin_of_minute(due) == begin_of_minute(stored),
         _ => false,
