@@ -28,6 +28,7 @@ pub mod deliveries;
 pub mod directory;
 pub mod downloads;
 pub mod effects;
+pub mod endpoint_records;
 pub mod entries;
 pub mod erasure;
 pub mod files;
@@ -72,7 +73,6 @@ pub mod typing;
 pub mod unacknowledged;
 pub mod usage;
 pub mod waiting;
-pub mod webhook_records;
 pub mod yielding;
 
 pub(crate) mod given;
