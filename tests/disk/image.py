@@ -5,7 +5,7 @@ import shutil
 
 SECTORS = (512, 4096)
 # What may become of the writes of a file, or the names of a folder, that no answered sync covers.
-FATES = ("all", "none", "first", "each", "each")
+EXTENTS = ("all", "none", "first", "each", "each")
 
 
 class File:
@@ -96,11 +96,11 @@ class Disk:
                 path.mkdir(mode=0o700)
                 continue
             content = bytearray(file.safe)
-            fate = "all" if not file.pending else rng.choice(FATES)
-            for offset, data in choose_writes(file, fate, rng):
+            extent = "all" if not file.pending else rng.choice(EXTENTS)
+            for offset, data in choose_writes(file, extent, rng):
                 apply(content, offset, data)
             if file.pending:
-                told.append(f"{name}: {fate} of {len(file.pending)}")
+                told.append(f"{name}: {extent} of {len(file.pending)}")
             path.write_bytes(content)
             path.chmod(0o600)
         return told
@@ -118,26 +118,26 @@ def visible(names, changes):
 
 
 def choose_names(disk, rng):
-    fate = rng.choice(FATES) if disk.pending else "all"
-    kept = [one for one in disk.pending if fate == "all" or (fate == "each" and rng.random() < 0.5)]
-    if fate == "first":
+    extent = rng.choice(EXTENTS) if disk.pending else "all"
+    kept = [one for one in disk.pending if extent == "all" or (extent == "each" and rng.random() < 0.5)]
+    if extent == "first":
         kept = disk.pending[:rng.randrange(len(disk.pending) + 1)]
-    told = [f"names: {fate} of {len(disk.pending)}"] if disk.pending else []
+    told = [f"names: {extent} of {len(disk.pending)}"] if disk.pending else []
     return visible(disk.names, [changes for _, _, changes in kept]), told
 
 
-def choose_writes(file, fate, rng):
-    """The writes that are on the disk by the fate of a file: whole ones, and parts of torn ones."""
+def choose_writes(file, extent, rng):
+    """The writes that are on the disk by the kept extent of a file: whole ones, and parts of torn ones."""
     pending = file.pending
-    if fate == "none":
+    if extent == "none":
         return
-    if fate == "first":
+    if extent == "first":
         count = rng.randrange(len(pending) + 1)
         yield from ((offset, data) for _, offset, data in pending[:count])
         yield from (part for _, offset, data in pending[count:count + 1] for part in tear(offset, data, rng))
         return
     for _, offset, data in pending:
-        if fate == "all" or rng.random() < 0.4:
+        if extent == "all" or rng.random() < 0.4:
             yield offset, data
         elif rng.random() < 0.5:
             yield from tear(offset, data, rng)

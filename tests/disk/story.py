@@ -74,13 +74,13 @@ class NotedEvolution(Evolution):
         """Accepts every ninth message, and cuts the connection before the answer."""
         line = self.line("front-desk")
 
-        def fate(sent):
+        def respond(sent):
             if next(self.numbers) % 9 == 0:
                 line.stored.append(sent)
                 return "cut"
             return None
 
-        line.fate = fate
+        line.respond = respond
 
     def file(self, received):
         id = received.json().get("message", {}).get("key", {}).get("id")

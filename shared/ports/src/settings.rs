@@ -9,7 +9,7 @@
 //! | lease in the record | none | 95 s | 35 s |
 //! | visibility | 30 s | 120 s | 60 s |
 //! | batch | 10, groups side by side | 5, side by side | 1 |
-//! | receives at most (a backstop: what waits comes back too) | 1000 | 1000 | 1000 |
+//! | receives at most (a last limit: what waits comes back too) | 1000 | 1000 | 1000 |
 //! | attempts, counted in the record | 3 | 3 | 5 |
 
 mod environment;

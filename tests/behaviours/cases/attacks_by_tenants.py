@@ -44,7 +44,7 @@ def rich_tenant(recado):
     invitation = deliver(tenant, guestId="g1").json()["id"]
     batch = deliver(tenant, guestIds=["g2"], send_at="2027-01-01T09:00:00-03:00").json()["batch_id"]
     later = tenant.send(number, "mais tarde", send_at="2027-01-01T09:00:00-03:00").json()["id"]
-    tenant.line.fate = lambda sent: NOT_ON_WHATSAPP if sent.number == refused else None
+    tenant.line.respond = lambda sent: NOT_ON_WHATSAPP if sent.number == refused else None
     tenant.send(refused, "não existe")
     letter = tenant.dead_letters(1)[0]["id"]
     conversation = tenant.conversation(number)["id"]

@@ -166,7 +166,7 @@ def damaged_tables_and_the_lists(programs):
     with contextlib.closing(programs.program()) as recado:
         struck, number, refused, batch = fill(recado), new_number(), new_number(), None
         struck.connection("open")
-        struck.line.fate = lambda sent: NOT_ON_WHATSAPP if sent.number == refused else None
+        struck.line.respond = lambda sent: NOT_ON_WHATSAPP if sent.number == refused else None
         struck.send(refused, "não existe")
         struck.dead_letters(1)
         add_guests(struck, {"id": "g8", "phone": f"+{number}"})

@@ -73,13 +73,13 @@ def a_batch_after_a_restore(programs):
 
 def tell_in_the_first_attempt(tenant, number, tell):
     """The first attempt at a number has an unknown outcome, and meanwhile something is told; what comes later is accepted."""
-    def fate(sent):
+    def respond(sent):
         if sent.number != number or len(tenant.attempts(number)):
             return None
         tell()
         return 500, {"error": "Internal Server Error"}
 
-    tenant.line.fate = fate
+    tenant.line.respond = respond
 
 
 def is_opted_out(tenant, number):
@@ -113,14 +113,14 @@ def opted_out_between_e_mails(recado):
     address = f"g-{number}@clinic.example"
     add_guests(tenant, {"id": "g1", "phone": f"+{number}", "email": address})
 
-    def fate():
+    def respond():
         tried.append(1)
         if len(tried) == 1:
             tenant.write(number, "SAIR")
             until(lambda: is_opted_out(tenant, number), "the opt-out")
         return 500 if len(tried) == 1 else 200
 
-    recado.partners.carrier.fates[address] = fate
+    recado.partners.carrier.responses[address] = respond
     found = status_of(tenant, deliver(tenant, guestId="g1", channel="email").json()["id"], "cancelled")
     holds(found["error"], "may have it")
     tenant.write(number, "oi?")
@@ -169,7 +169,7 @@ def quiet_between_attempts(recado):
 def unknown_invitation_again(recado):
     tenant, number = host(recado, keyed=True), new_number()
     add_guests(tenant, {"id": "g1", "phone": f"+{number}", "email": f"g-{number}@clinic.example"})
-    tenant.line.fate = lambda sent: (500, {"error": "Internal Server Error"}) if sent.text.startswith("Olá") else None
+    tenant.line.respond = lambda sent: (500, {"error": "Internal Server Error"}) if sent.text.startswith("Olá") else None
     id = deliver(tenant, guestId="g1").json()["id"]
     found = until(lambda: (one := status_of(tenant, id))["status"] == "failed" and one, "that it is given up", 100)
     holds(str(found["error"]), "unknown_outcome")
@@ -184,7 +184,7 @@ def unknown_invitation_again(recado):
     tenant.wait_sent(number)
     same((len(invited(tenant, number)), recado.partners.carrier.to(f"g-{number}@clinic.example")), (tried, []))
     # A person's word lets it go, and the message keeps its mark.
-    tenant.line.fate = lambda sent: None
+    tenant.line.respond = lambda sent: None
     letter = [one for one in tenant.dead_letters(1) if one["reason"] == "unknown_outcome"][0]
     recado.do("POST", f"/v1/dead-letters/{letter['id']}/redrive", status=202)
     until(lambda: len(invited(tenant, number)) > tried, "the copy that a person wanted")
@@ -274,12 +274,12 @@ def own_messages_come_back(recado):
     for provider in ("evolution", "meta", "360dialog"):
         tenant, number = recado.tenant(provider), new_number()
 
-        def fate(sent, tenant=tenant, number=number):
+        def respond(sent, tenant=tenant, number=number):
             if sent.number == number and sent.text.endswith("primeira"):
                 for told in tell_back(tenant, sent):
                     same(tenant.post(told).status, 200)
 
-        tenant.line.fate = fate
+        tenant.line.respond = respond
         tenant.write(number, "primeira")
         tenant.wait_sent(number)
         tenant.write(number, "segunda")
@@ -298,10 +298,10 @@ def own_messages_come_back(recado):
 @attack("A redrive of one letter by many at once sends it once, beside repeats of its request")
 def redriven_by_many(recado):
     tenant, number = recado.tenant(), new_number()
-    tenant.line.fate = lambda sent: (400, {"status": 400, "response": {"message": [{"exists": False}]}})
+    tenant.line.respond = lambda sent: (400, {"status": 400, "response": {"message": [{"exists": False}]}})
     tenant.send(number, "uma vez só")
     letter = tenant.dead_letters(1)[0]["id"]
-    tenant.line.fate = lambda sent: None
+    tenant.line.respond = lambda sent: None
 
     def redrive(place):
         if place % 2:

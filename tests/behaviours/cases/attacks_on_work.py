@@ -55,7 +55,7 @@ def forms(recado):
         needs="one_machine")
 def requests_of_another_page(recado):
     tenant, number = recado.tenant(), new_number()
-    tenant.line.fate = lambda sent: (400, {"status": 400, "response": {"message": [{"exists": False}]}})
+    tenant.line.respond = lambda sent: (400, {"status": 400, "response": {"message": [{"exists": False}]}})
     tenant.send(number, "não existe")
     letter = tenant.dead_letters(1)[0]["id"]
     token = tenant.token("admin")

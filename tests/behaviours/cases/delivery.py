@@ -151,7 +151,7 @@ def by_e_mail(recado):
 @behaviour("3.9", "3.40", "An e-mail that is refused for good is given up, and its delivery `failed`")
 def refused_e_mail(recado):
     tenant, address = host_of_an_occasion(recado, keyed=True), f"nobody-{new_number()}@clinic.example"
-    recado.partners.carrier.fates[address] = 422
+    recado.partners.carrier.responses[address] = 422
     add_guests(tenant, {"id": "g1", "email": address})
     id = deliver(tenant, guestId="g1", channel="email").json()["id"]
     holds(str(status_of(tenant, id, "failed")["error"]), "422")
@@ -179,7 +179,7 @@ def status_by_each_id(recado):
 @behaviour("3.38", "3.40", "3.57", "A delivery that is given up is `failed`, with the error, and a dead letter")
 def failed_delivery(recado):
     tenant, number = host_of_an_occasion(recado), new_number()
-    tenant.line.fate = lambda sent: NOT_ON_WHATSAPP
+    tenant.line.respond = lambda sent: NOT_ON_WHATSAPP
     id = deliver(tenant, phone=f"+{number}").json()["id"]
     found = status_of(tenant, id, "failed")
     holds(str(found["error"]), "whatsapp_permanent_error")

@@ -13,14 +13,14 @@ from harness.waiting import holds, same, until
            "`recado dlq` lists, redrives and purges dead letters from the command line", needs="process")
 def dead_letters_by_command(recado):
     tenant = recado.tenant()
-    tenant.line.fate = lambda sent: NOT_ON_WHATSAPP
+    tenant.line.respond = lambda sent: NOT_ON_WHATSAPP
     for _ in range(2):
         tenant.send(new_number(), "oi")
     dead = tenant.dead_letters(2)
     listed = recado.run("dlq", "list", "--instance", tenant.instance, "--limit", "10")
     same(listed.returncode, 0)
     holds(listed.stdout, "whatsapp_permanent_error", dead[0]["id"])
-    tenant.line.fate = lambda sent: None
+    tenant.line.respond = lambda sent: None
     same(recado.run("dlq", "redrive", dead[0]["id"]).returncode, 0)
     until(lambda: len(tenant.dead_letters()) == 1, "one dead letter")
     purged = recado.run("dlq", "purge", "--instance", tenant.instance, "--until", "2099-01-01T00:00:00Z", "--yes")

@@ -75,7 +75,7 @@ def killed_in_the_middle_of_a_send(recado):
             sending.set()
             go_on.wait(30)
 
-    tenant.line.fate = hold
+    tenant.line.respond = hold
     id = tenant.send(number, "no meio").json()["id"]
     assert sending.wait(30)
     recado.kill()

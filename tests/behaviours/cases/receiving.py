@@ -240,7 +240,7 @@ def basic_proof_of_360dialog(recado):
            "A webhook is answered at once, whatever the provider and the model do")
 def answered_at_once(recado):
     tenant, number = recado.tenant(), new_number()
-    tenant.line.fate = lambda sent: 503
+    tenant.line.respond = lambda sent: 503
     tenant.says(529)
     took = []
     for place in range(20):

@@ -126,7 +126,7 @@ def stored_before_it_is_sent(recado):
     def look(sent):
         seen.append(tenant.messages(number, role="assistant")[0]["status"])
 
-    tenant.line.fate = look
+    tenant.line.respond = look
     tenant.write(number, "oi")
     tenant.wait_sent(number)
     assert seen[0] in ("pending", "queued", "sending"), seen

@@ -65,7 +65,7 @@ def impossible_number(recado):
            "A number that is not on WhatsApp is a dead letter after one attempt, and its message `failed`")
 def number_without_whatsapp(recado):
     tenant, number = recado.tenant(), new_number()
-    tenant.line.fate = lambda sent: NOT_ON_WHATSAPP
+    tenant.line.respond = lambda sent: NOT_ON_WHATSAPP
     id = tenant.send(number, "oi").json()["id"]
     dead = tenant.dead_letters(1)[0]
     same((dead["reason"], dead["id"]), ("whatsapp_permanent_error", id))
@@ -76,13 +76,13 @@ def number_without_whatsapp(recado):
            "A send that is refused for the moment is tried five times, and is then a dead letter `max_retries_exceeded`")
 def five_attempts(recado):
     tenant, number = recado.tenant(), new_number()
-    tenant.line.fate = lambda sent: BUSY
+    tenant.line.respond = lambda sent: BUSY
     id = tenant.send(number, "sem sorte").json()["id"]
     dead = tenant.dead_letters(1)[0]
     same((dead["reason"], dead["attempts"]), ("max_retries_exceeded", 5))
     same(len(tenant.attempts(number)), 5)
     same(recado.get(f"/v1/messages/{id}")["attempts"], 5)
-    tenant.line.fate = lambda sent: None
+    tenant.line.respond = lambda sent: None
     other = new_number()
     tenant.send(other, "e agora?")
     tenant.wait_sent(other)
@@ -106,7 +106,7 @@ def retried(recado):
 @behaviour("1.11", "1.67", "A message that is tried again keeps its place: the contact's later ones wait for it")
 def order_is_kept(recado):
     tenant, number, other = recado.tenant(), new_number(), new_number()
-    tenant.line.fate = lambda sent: BUSY if sent.text == "um" and len(tenant.attempts(number)) < 2 else None
+    tenant.line.respond = lambda sent: BUSY if sent.text == "um" and len(tenant.attempts(number)) < 2 else None
     queued_in_order(tenant, number, ["um", "dois", "três"])
     tenant.send(other, "à parte")
     tenant.wait_sent(number, 3)
@@ -118,7 +118,7 @@ def order_is_kept(recado):
            "A dead letter has the payload, the id, the reason, the time, the attempts and the last error")
 def dead_letter_fields(recado):
     tenant, number = recado.tenant(), new_number()
-    tenant.line.fate = lambda sent: BUSY
+    tenant.line.respond = lambda sent: BUSY
     id = tenant.send(number, "para a gaveta").json()["id"]
     tenant.dead_letters(1)
     page = recado.get(f"/health/whatsapp/dlq?instance={tenant.instance}")
@@ -134,11 +134,11 @@ def dead_letter_fields(recado):
 @behaviour("0.35", "A dead letter is redriven alone, or with others that a filter selects, and is sent")
 def redrive(recado):
     tenant, numbers = recado.tenant(), [new_number() for _ in range(3)]
-    tenant.line.fate = lambda sent: NOT_ON_WHATSAPP
+    tenant.line.respond = lambda sent: NOT_ON_WHATSAPP
     for number in numbers:
         tenant.send(number, "de novo")
     dead = tenant.dead_letters(3)
-    tenant.line.fate = lambda sent: None
+    tenant.line.respond = lambda sent: None
     recado.do("POST", f"/v1/dead-letters/{dead[0]['id']}/redrive", status=202)
     until(lambda: len(tenant.dead_letters()) == 2, "two dead letters")
     many = {"instance": tenant.instance, "reason": "whatsapp_permanent_error"}
@@ -171,7 +171,7 @@ def refused_as_disconnected(recado):
     tenant, number = recado.tenant(), new_number()
     tenant.line.state = "close"
     refusal = 500, {"status": 500, "error": "Internal Server Error", "response": {"message": ["Connection Closed"]}}
-    tenant.line.fate = lambda sent: refusal if tenant.line.state == "close" else None
+    tenant.line.respond = lambda sent: refusal if tenant.line.state == "close" else None
     tenant.send(number, "depois")
     until(lambda: tenant.health()["evolution_connected"] is False, "that it is not connected")
     tenant.connection("open")
@@ -280,7 +280,7 @@ def throttled(recado):
     for provider in ("meta", "360dialog"):
         tenant, number, left = recado.tenant(provider), new_number(), [1]
         refusal = 400, {"error": {"message": "rate limit hit", "code": 130429}}
-        tenant.line.fate = lambda sent, number=number, left=left: refusal if sent.number == number and left and left.pop() else None
+        tenant.line.respond = lambda sent, number=number, left=left: refusal if sent.number == number and left and left.pop() else None
         tenant.write(number, "oi")
         tenant.wait_sent(number)
         attempts = tenant.attempts(number)
@@ -291,7 +291,7 @@ def throttled(recado):
 @behaviour("0.166", "4.43", "A permanent error of Meta is a dead letter `whatsapp_permanent_error` at once")
 def permanent_error_of_meta(recado):
     tenant, number = recado.tenant("meta"), new_number()
-    tenant.line.fate = lambda sent: (400, {"error": {"message": "Message undeliverable", "code": 131026}})
+    tenant.line.respond = lambda sent: (400, {"error": {"message": "Message undeliverable", "code": 131026}})
     tenant.write(number, "oi")
     same(tenant.dead_letters(1)[0]["reason"], "whatsapp_permanent_error")
     same(len(tenant.attempts(number)), 1)
@@ -309,7 +309,7 @@ def lost_answer_with_evidence(recado):
             return "cut"
         return None
 
-    tenant.line.fate = lose
+    tenant.line.respond = lose
     id = tenant.send(number, "chegou?").json()["id"]
     tenant.wait_status(id, "sent", 60)
     tenant.send(number, "próxima")
@@ -349,7 +349,7 @@ def way_of_a_message(recado):
     sent = tenant.send(number, "oi").json()["id"]
     way = tenant.wait_status(sent, "sent")["way"]
     same([one["step"] for one in way], ["committed", "claimed", "sent"])
-    tenant.line.fate = lambda one: NOT_ON_WHATSAPP
+    tenant.line.respond = lambda one: NOT_ON_WHATSAPP
     dead = tenant.send(other, "oi").json()["id"]
     way = tenant.wait_status(dead, "failed")["way"]
     holds(str(way), "whatsapp_permanent_error")

@@ -19,7 +19,7 @@ def waits(attempts):
            program="earlier_names")
 def attempts_and_backoff(recado):
     tenant, number = recado.tenant(), new_number()
-    tenant.line.fate = lambda sent: BUSY
+    tenant.line.respond = lambda sent: BUSY
     tenant.send(number, "oi")
     dead = tenant.dead_letters(1)[0]
     same((dead["reason"], len(tenant.attempts(number))), ("max_retries_exceeded", 3))
@@ -53,7 +53,7 @@ def provider_timeout(recado):
             calls.append(sent)
             go_on.wait(15)
 
-    tenant.line.fate = hold
+    tenant.line.respond = hold
     id = tenant.send(number, "devagar").json()["id"]
     # The usual time-out is longer than the provider holds the request.
     until(lambda: "unknown" in str(recado.get(f"/v1/messages/{id}")["way"]), "that its outcome is unknown", 14)
@@ -96,7 +96,7 @@ def retries_of_a_delivery_service(programs):
     recado = programs.program(settings, ("RECADO_OUTBOUND_BACKOFF", "RECADO_INBOUND_BACKOFF"))
     try:
         tenant, number = host_of_an_occasion(recado), new_number()
-        tenant.line.fate = lambda sent: BUSY
+        tenant.line.respond = lambda sent: BUSY
         id = deliver(tenant, phone=f"+{number}").json()["id"]
         status_of(tenant, id, "failed")
         first, second = waits(tenant.attempts(number))
@@ -110,7 +110,7 @@ def retries_of_a_delivery_service(programs):
            program="quiet", long=True)
 def usual_waits_of_a_delivery(recado):
     tenant, number = host_of_an_occasion(recado), new_number()
-    tenant.line.fate = lambda sent: BUSY
+    tenant.line.respond = lambda sent: BUSY
     id = deliver(tenant, phone=f"+{number}").json()["id"]
     until(lambda: len(tenant.attempts(number)) == 5, "five attempts", 140)
     found = waits(tenant.attempts(number))

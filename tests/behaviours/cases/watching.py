@@ -61,7 +61,7 @@ def depth(recado):
 @behaviour("0.178", "1.114", "`/health/whatsapp/dlq` shows the newest 100 dead letters")
 def newest_hundred(recado):
     tenant = recado.tenant()
-    tenant.line.fate = lambda sent: NOT_ON_WHATSAPP
+    tenant.line.respond = lambda sent: NOT_ON_WHATSAPP
     for place in range(102):
         same(tenant.send(new_number(), f"mensagem {place}").status, 202)
     tenant.dead_letters(102, seconds=60)
@@ -99,7 +99,7 @@ def token_of_the_metrics(recado):
 @behaviour("0.173", "0.174", "1.138", "Retries and dead letters are counted, by instance and reason", needs="one_machine")
 def counted_failures(recado):
     tenant, number = recado.tenant(), new_number()
-    tenant.line.fate = lambda sent: BUSY
+    tenant.line.respond = lambda sent: BUSY
     tenant.send(number, "oi")
     tenant.dead_letters(1)
     page = until(lambda: f'whatsapp_dead_letters_created_total{{instance="{tenant.instance}"' in (
@@ -132,7 +132,7 @@ def told(tenant, kind, state, severity=None):
 def alerts(recado):
     tell_the_pager(recado)
     tenant = recado.tenant()
-    tenant.line.fate = lambda sent: NOT_ON_WHATSAPP
+    tenant.line.respond = lambda sent: NOT_ON_WHATSAPP
     for _ in range(4):
         tenant.send(new_number(), "oi")
     tenant.dead_letters(4)

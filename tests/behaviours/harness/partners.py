@@ -5,17 +5,17 @@ from harness.web import StandIn
 
 
 class Carrier(StandIn):
-    """Resend's API. `fates` has what is answered by address in place of acceptance: a status."""
+    """Resend's API. `responses` has what is answered by address in place of acceptance: a status."""
 
     def __init__(self, port=0):
-        self.mails, self.fates, self.ids = [], {}, itertools.count(1)
+        self.mails, self.responses, self.ids = [], {}, itertools.count(1)
         super().__init__(port)
 
     def answer(self, received):
         mail = received.json()
         address = mail["to"][0] if isinstance(mail["to"], list) else mail["to"]
-        fate = self.fates.get(address)
-        status = fate() if callable(fate) else fate or 200
+        response = self.responses.get(address)
+        status = response() if callable(response) else response or 200
         self.mails.append((address, mail, received.headers, status))
         return (200, {"id": f"re_{next(self.ids)}"}) if status == 200 else (status, {"name": "error", "message": "no"})
 

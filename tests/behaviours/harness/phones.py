@@ -29,12 +29,12 @@ class Sent:
 class Line:
     """A number at a provider, as a case sets it up: its connection, and what it answers to a send.
 
-    `fate` gets each request to send and returns None to accept it, a status, a pair of status and body, or "cut". `on_request`
+    `respond` gets each request to send and returns None to accept it, a status, a pair of status and body, or "cut". `on_request`
     gets every other request and returns an answer, or None for the usual one."""
 
     def __init__(self):
         self.state = "open"
-        self.fate = lambda sent: None
+        self.respond = lambda sent: None
         self.on_request = lambda received: None
         self.stored = []
         self.others = []
@@ -42,7 +42,7 @@ class Line:
     def fail(self, times, what):
         """Answers the next sends with `what`, so many times, and accepts those after them."""
         left = iter(range(times))
-        self.fate = lambda sent: what if next(left, None) is not None else None
+        self.respond = lambda sent: what if next(left, None) is not None else None
 
 
 class Provider(StandIn):
@@ -59,12 +59,12 @@ class Provider(StandIn):
     def take(self, received, line, number, text, id):
         """Keeps a request to send; returns it, and the answer that its line gives in place of the usual one."""
         sent = Sent(line, str(number).lstrip("+").split("@")[0], text or "", received.json(), received.path, id, received.headers)
-        fate = self.line(line).fate(sent)
-        sent.status = 0 if fate == "cut" else fate if isinstance(fate, int) else fate[0] if fate else 200
+        response = self.line(line).respond(sent)
+        sent.status = 0 if response == "cut" else response if isinstance(response, int) else response[0] if response else 200
         self.sent.append(sent)
-        if fate is None:
+        if response is None:
             return sent, None
-        return sent, None if fate == "cut" else (fate, {"error": "refused"}) if isinstance(fate, int) else fate
+        return sent, None if response == "cut" else (response, {"error": "refused"}) if isinstance(response, int) else response
 
     def to(self, number, line=None):
         """What was accepted for a number, in the order in which it came."""

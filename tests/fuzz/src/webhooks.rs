@@ -11,7 +11,7 @@ use serde_json::json;
 /// Reads a body of a provider.
 pub(crate) fn read_body(provider: Provider, body: &[u8]) {
     if let Ok(items) = split_webhook(provider, body, millis::from_unix_millis(1_772_443_000_000)) {
-        assert!(!items.is_empty(), "a body without a fate");
+        assert!(!items.is_empty(), "a body without a result");
         for item in &items {
             if let WebhookItem::Event(event) = item {
                 read(event);

@@ -17,7 +17,6 @@ mod cut;
 mod dialog360;
 mod email;
 mod evolution;
-mod fates;
 #[cfg(feature = "google")]
 mod google_calendar;
 mod host;
@@ -26,6 +25,7 @@ mod journal;
 mod mcp;
 mod meta;
 mod notes;
+mod random_behaviours;
 pub mod scripted;
 mod shape;
 mod stand_in;
@@ -38,11 +38,11 @@ pub use anthropic::anthropic_message;
 pub use behaviour::Behaviour;
 pub use dialog360::{Dialog360Error, Files};
 pub use email::{EmailStandIn, Mail, MailServer, Says};
-pub use fates::Fates;
 #[cfg(feature = "google")]
 pub use google_calendar::{CALENDAR, GoogleStandIn, google_error};
 pub use journal::{ConnectionState, Delivered, Journal, Recorded, Violation};
 #[cfg(feature = "mcp")]
 pub use mcp::{McpCall, McpDoes, McpStandIn, McpVersions};
 pub use notes::Notes;
+pub use random_behaviours::RandomBehaviours;
 pub use stand_in::{Kind, StandIn, StandIns};

@@ -36,7 +36,7 @@ mod waiting;
 mod waits;
 mod window;
 
-// The tests of this library play no fates.
+// The tests of this library play no behaviours.
 #[cfg(all(feature = "embedded", not(test)))]
 pub(crate) use {access::is_left_out, answers::covers, people::answered};
 

@@ -2,9 +2,9 @@
 
 // The tests of this library play none, and need not wait until the simulator is compiled for this store.
 #[cfg(not(test))]
-pub mod fates;
-#[cfg(not(test))]
 mod histories;
+#[cfg(not(test))]
+pub mod machine_faults;
 
 #[cfg(not(test))]
 pub use histories::{history, tell};

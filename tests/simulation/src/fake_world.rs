@@ -3,7 +3,6 @@
 mod acting;
 mod agenda;
 mod endpoints;
-mod fate;
 mod files;
 mod http_agent;
 mod interpret;
@@ -14,23 +13,24 @@ mod memory;
 mod model;
 mod owed;
 mod provider;
+mod send_behaviour;
 mod tools;
 mod vectors;
 mod webhooks;
 mod window;
 
-pub use agenda::{FakeEvent, Happened, ToolFate};
-pub use endpoints::{Moment, PostFate, ReceivedPost, ShownSecret, StandIn, master_secret};
-pub use fate::{Fate, Fates};
+pub use agenda::{FakeEvent, Happened, ToolBehaviour};
+pub use endpoints::{Moment, PostBehaviour, ReceivedPost, ShownSecret, StandIn, master_secret};
 use files::FailedDownloads;
 pub use http_agent::HUSH;
-pub use line::{FileFate, Line};
-pub use lookup::LookupFate;
+pub use line::{FileBehaviour, Line};
+pub use lookup::LookupBehaviour;
 use mailboxes::Mailboxes;
-pub use mailboxes::{ArrivedMail, MailFate};
+pub use mailboxes::{ArrivedMail, MailBehaviour};
 use memory::Kept;
 pub use model::{Model, ModelUse, TOKENS_PER_REPLY};
 pub use provider::FakeServices;
+pub use send_behaviour::{SendBehaviour, SendBehaviours};
 pub use tools::{REMINDER_WORDS, blind_tool, calendar_of, calendar_tool, reading_tool, reminding_tool};
 pub use webhooks::{Changed, Said, connection_event, failed_event};
 
@@ -210,13 +210,13 @@ impl FakeWorld {
     }
 
     /// Connects an instance.
-    pub fn connect(&self, instance: &InstanceId, provider: Provider, fates: Fates) {
+    pub fn connect(&self, instance: &InstanceId, provider: Provider, behaviours: SendBehaviours) {
         let line = Line {
             provider,
             connected: true,
             key_is_good: true,
             reachable: true,
-            fates,
+            behaviours,
             script: VecDeque::new(),
             files: VecDeque::new(),
             downloads: FailedDownloads::default(),
@@ -294,7 +294,7 @@ impl FakeWorld {
             line.connected = true;
             line.key_is_good = true;
             line.reachable = true;
-            line.fates = Fates::calm();
+            line.behaviours = SendBehaviours::calm();
             line.script.clear();
             line.note_turn(before, self.simulation.elapsed_ms());
         }

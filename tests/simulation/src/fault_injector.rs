@@ -11,7 +11,7 @@ mod places;
 
 use async_trait::async_trait;
 pub use faults::{Faults, Slow};
-pub use machine::MachineFate;
+pub use machine::MachineFault;
 pub use places::DistinctStep;
 
 use crate::executor::{Life, Simulation};
@@ -50,7 +50,7 @@ pub struct Common {
     /// The machine is to lose its power now.
     pub cut: AtomicBool,
     /// What happens to the machine itself.
-    pub machine: MachineFate,
+    pub machine: MachineFault,
 }
 
 /// What a history did.
@@ -102,7 +102,7 @@ impl Common {
             dirty: [true; 3].map(AtomicBool::new),
             ended: AtomicBool::new(false),
             cut: AtomicBool::new(false),
-            machine: MachineFate::default(),
+            machine: MachineFault::default(),
         }
     }
 

@@ -6,7 +6,7 @@ pub(crate) mod hours;
 mod script;
 
 use crate::executor::Simulation;
-use crate::fake_world::{CLOUD, Fates, reading_tool};
+use crate::fake_world::{CLOUD, SendBehaviours, reading_tool};
 use crate::fault_injector::{Faults, Slow};
 use crate::person::Habit;
 use crate::queue::WorkQueues;
@@ -41,7 +41,7 @@ pub struct LinePlan {
     /// How far its provider's clock is ahead, in milliseconds.
     pub clock_ms: i64,
     /// How its sends end.
-    pub fates: Fates,
+    pub behaviours: SendBehaviours,
     /// Whether it can be asked what became of a send.
     pub remembers: bool,
     /// Who writes to it, and under which names.
@@ -353,7 +353,7 @@ fn line(simulation: &Simulation, number: usize) -> LinePlan {
     LinePlan {
         bound,
         clock_ms,
-        fates: fates(simulation, provider),
+        behaviours: behaviours(simulation, provider),
         remembers: simulation.chance(0.8),
         contacts,
     }
@@ -388,9 +388,9 @@ fn script_steps() -> Vec<AgentStep> {
 }
 
 /// Some numbers are calm, some have their own troubles.
-fn fates(simulation: &Simulation, provider: Provider) -> Fates {
+fn behaviours(simulation: &Simulation, provider: Provider) -> SendBehaviours {
     let some = |weight: u32| if simulation.chance(0.35) { weight } else { 0 };
-    Fates {
+    SendBehaviours {
         accepted: 20,
         accepted_unheard: some(4),
         lost_unheard: some(4),

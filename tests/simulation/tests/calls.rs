@@ -13,7 +13,7 @@ use recado_embedded::Embedded;
 use recado_knowledge::{NewDocument, add_source};
 use recado_simulation::embedded::store;
 use recado_simulation::executor::{Life, Simulation};
-use recado_simulation::fake_world::{Fates, Said, calendar_tool, reading_tool, reminding_tool};
+use recado_simulation::fake_world::{Said, SendBehaviours, calendar_tool, reading_tool, reminding_tool};
 use recado_simulation::fault_injector::{Common, Faults};
 use recado_simulation::history::{finish, sim};
 use recado_simulation::plan::{address, bound};
@@ -63,7 +63,7 @@ fn calls_for_agent(
     (sim.style, sim.reconciles) = (style, false);
     let instance = sim.bounds[0].instance.clone();
     sim.fake_world
-        .connect(&instance.id, instance.provider, Fates::calm());
+        .connect(&instance.id, instance.provider, SendBehaviours::calm());
     let said = Said {
         id: "in",
         text: "m1",
@@ -249,7 +249,7 @@ fn the_expansion_of_a_batch_costs_at_most_three_requests_a_recipient() {
     (sim.style, sim.reconciles) = (Style::Lambda, false);
     let instance = sim.bounds[0].instance.clone();
     sim.fake_world
-        .connect(&instance.id, instance.provider, Fates::calm());
+        .connect(&instance.id, instance.provider, SendBehaviours::calm());
     let sim = Arc::new(sim);
     let guests: Vec<_> = (0..GUESTS).map(|number| address(0, number)).collect();
     sim.prepare_occasion(0, &guests);

@@ -2,8 +2,8 @@
 //! `RECADO_STORY` names the one story that is played.
 
 use recado_simulation::Outcome;
-use recado_simulation::embedded::fates::clock::{Owed, SetBack, WrongClock, play};
-use recado_simulation::embedded::fates::{Missing, list_timed_tables, undisturbed};
+use recado_simulation::embedded::machine_faults::clock::{Owed, SetBack, WrongClock, play};
+use recado_simulation::embedded::machine_faults::{Missing, list_timed_tables, undisturbed};
 use recado_simulation::scenario::Story;
 
 const HOUR_MS: i64 = 3_600_000;

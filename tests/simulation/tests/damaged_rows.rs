@@ -2,8 +2,8 @@
 //! `RECADO_KIND` names the one kind that is played.
 
 use metrics_exporter_prometheus::PrometheusBuilder;
-use recado_simulation::embedded::fates::damage::{Concerns, Damaged, Day, KINDS, play};
-use recado_simulation::embedded::fates::{Damage, Missing, list_kinds};
+use recado_simulation::embedded::machine_faults::damage::{Concerns, Damaged, Day, KINDS, play};
+use recado_simulation::embedded::machine_faults::{Damage, Missing, list_kinds};
 use recado_simulation::embedded::store;
 use recado_simulation::executor::Simulation;
 

@@ -8,7 +8,7 @@ use recado_pipeline::ports::{ImportBegin, MovableRecords};
 use recado_simulation::Outcome;
 use recado_simulation::embedded::store;
 use recado_simulation::executor::{Life, Simulation};
-use recado_simulation::fake_world::{Fates, Said};
+use recado_simulation::fake_world::{Said, SendBehaviours};
 use recado_simulation::fault_injector::{Common, Faults};
 use recado_simulation::history::{finish, play_beside, sim};
 use recado_simulation::plan::{Plan, address, bound};
@@ -76,8 +76,11 @@ fn write_to_unknown_number(faults: Faults) -> Played {
     let known = bound(0, 0, Provider::Evolution, None);
     let unknown = bound(9, 9, Provider::Evolution, None).instance;
     let sim = Arc::new(sim(&common, store, queues, vec![known.clone()]));
-    sim.fake_world
-        .connect(&known.instance.id, known.instance.provider, Fates::calm());
+    sim.fake_world.connect(
+        &known.instance.id,
+        known.instance.provider,
+        SendBehaviours::calm(),
+    );
     let said = Said {
         id: "in-m1",
         text: "m1",

@@ -17,7 +17,7 @@ use recado_embedded::Embedded;
 use recado_pipeline::ports::{ConversationFilter, Conversations, PageRequest};
 use recado_simulation::embedded::store;
 use recado_simulation::executor::{Life, Simulation};
-use recado_simulation::fake_world::{Fate, Fates, Said, connection_event};
+use recado_simulation::fake_world::{Said, SendBehaviour, SendBehaviours, connection_event};
 use recado_simulation::fault_injector::{Common, Faults, Slow};
 use recado_simulation::history::{finish, sim};
 use recado_simulation::plan::{address, bound, template};
@@ -46,8 +46,11 @@ fn troubled(
     let common = Arc::new(Common::new(simulation.clone(), faults, None, false));
     let sim = sim(&common, store(&simulation), queues(&simulation), bounds);
     for bound in &sim.bounds {
-        sim.fake_world
-            .connect(&bound.instance.id, bound.instance.provider, Fates::calm());
+        sim.fake_world.connect(
+            &bound.instance.id,
+            bound.instance.provider,
+            SendBehaviours::calm(),
+        );
     }
     sim
 }
@@ -188,7 +191,7 @@ fn reply_times(troubled: bool) -> Vec<i64> {
     if troubled {
         let (hung, flooded) = (sim.bounds[1].instance.id.clone(), 2);
         sim.fake_world
-            .line(&hung, |line| line.script.extend([Fate::Hangs; 500]));
+            .line(&hung, |line| line.script.extend([SendBehaviour::Hangs; 500]));
         all_write(&sim, 1, 60, 200);
         all_write(&sim, flooded, 300, 10);
     }

@@ -2,9 +2,9 @@
 //! acknowledged and is repeated is stored once. `RECADO_STORY` names the one story that is played.
 
 use recado_simulation::Outcome;
-use recado_simulation::embedded::fates::clock::Owed;
-use recado_simulation::embedded::fates::restore::{Loss, play};
-use recado_simulation::embedded::fates::{Missing, undisturbed};
+use recado_simulation::embedded::machine_faults::clock::Owed;
+use recado_simulation::embedded::machine_faults::restore::{Loss, play};
+use recado_simulation::embedded::machine_faults::{Missing, undisturbed};
 use recado_simulation::scenario::Story;
 
 /// The stories: replies, answers of people, hand-overs, orders, invitations, reminders, bookings.

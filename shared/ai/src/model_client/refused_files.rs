@@ -65,7 +65,7 @@ impl<S: Secrets, A: System> ModelClient<S, A> {
             requests_left: REQUESTS_MAX,
             found: RefusedFiles::default(),
         };
-        // Without this, a refusal for another reason, such as an account without credit, would condemn every file.
+        // Without this, a refusal for another reason, such as an account without credit, would exclude every file.
         if search.ask_with_files(&[]).await == FileAnswer::Refused {
             return None;
         }

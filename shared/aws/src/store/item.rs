@@ -3,7 +3,7 @@
 //! Values of a provider (a webhook's body, a message that Recado does not know) are arbitrary JSON: deeper than the 32
 //! levels an item may have, with empty keys, with numbers of any size. Each is stored as one string.
 //!
-//! The crate `serde_dynamo` would replace a third of this, the part that turns values into attributes, and need a walk through each record for
+//! The crate `serde_dynamo` would replace a third of this, the part that turns values into attributes, and need a pass over each record for
 //! such strings, for numbers of more than 38 digits and for `null`, which is left out.
 
 use aws_sdk_dynamodb::types::AttributeValue;

@@ -25,7 +25,7 @@ const ENTRIES_MAX: usize = 60;
 /// Longest answer of a tool that an entry keeps, in characters.
 const RESULT_CHARACTERS_MAX: usize = 2_000;
 
-/// Number of calls that a settler may make at most: it asks and fences three times.
+/// Number of calls that an attempt to settle may make at most: it asks and fences three times.
 const SETTLING_CALLS: i32 = 6;
 
 /// The journal of a thread: every effect of the agent for one contact on one instance. It is never closed. Conversations,

@@ -2,8 +2,8 @@
 
 use super::behaviour::Behaviour;
 use super::dialog360::Files;
-use super::fates::Fates;
 use super::notes::Notes;
+use super::random_behaviours::RandomBehaviours;
 use recado_domain::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -105,7 +105,7 @@ struct Pages {
     next: VecDeque<Behaviour>,
     next_for: Vec<(String, Behaviour)>,
     usual: Behaviour,
-    fates: Option<Fates>,
+    behaviours: Option<RandomBehaviours>,
     credential: Option<String>,
     connection: ConnectionState,
     connections: BTreeMap<String, ConnectionState>,
@@ -195,9 +195,9 @@ impl Journal {
         self.pages().usual = behaviour;
     }
 
-    /// From now on each request's fate is drawn, when nothing is queued for it. `None`: as [`Journal::usually`] says.
-    pub fn at_random(&self, fates: Option<Fates>) {
-        self.pages().fates = fates;
+    /// From now on each request's behaviour is drawn, when nothing is queued for it. `None`: as [`Journal::usually`] says.
+    pub fn at_random(&self, behaviours: Option<RandomBehaviours>) {
+        self.pages().behaviours = behaviours;
     }
 
     /// Lets in only requests with this key or token; others are answered 401, which is no violation. Until then every
@@ -275,7 +275,10 @@ impl Journal {
         {
             return next;
         }
-        let drawn = pages.fates.as_mut().map(|fates| fates.draw(request));
+        let drawn = pages
+            .behaviours
+            .as_mut()
+            .map(|behaviours| behaviours.draw(request));
         drawn.unwrap_or_else(|| pages.usual.clone())
     }
 

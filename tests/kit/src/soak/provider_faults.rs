@@ -2,15 +2,15 @@
 
 use super::load::WebhookClient;
 use crate::chance::SeededRng;
-use crate::servers::{Behaviour, ConnectionState, Fates, Journal};
+use crate::servers::{Behaviour, ConnectionState, Journal, RandomBehaviours};
 use crate::webhooks::evolution_connection;
 use recado_domain::Timestamp;
 use serde_json::{Value, json};
 use std::time::Duration;
 
-/// The fates of a request to send, of 100, where the client waits for `patience` before it gives up, and looks for evidence
+/// The behaviours of a request to send, of 100, where the client waits for `patience` before it gives up, and looks for evidence
 /// for some time more before it repeats.
-pub fn random_faults(seed: u64, patience: Duration) -> Fates {
+pub fn random_faults(seed: u64, patience: Duration) -> RandomBehaviours {
     let refusal = |code: u16, message: Value| {
         Behaviour::status(
             code,
@@ -18,7 +18,7 @@ pub fn random_faults(seed: u64, patience: Duration) -> Fates {
         )
     };
     let busy = json!({"status": 429, "error": "Too Many Requests"});
-    Fates::new(
+    RandomBehaviours::new(
         seed,
         vec![
             (62, Behaviour::Normal),

@@ -1,6 +1,6 @@
 //! Turns call a tool that acts: what it does happens once, and every draft knows of it.
 
-use crate::counter::{Counter, Fate};
+use crate::counter::{CallBehaviour, Counter};
 use crate::world::Setup;
 use recado_domain::config::{ConfigRemoval, EntryRef};
 use recado_domain::effects::{EffectEntry, EffectState, Journal};
@@ -182,7 +182,11 @@ async fn a_draft_that_is_lost_after_the_effect_leads_to_one_that_knows_it_and_do
 #[tokio::test]
 async fn after_an_action_that_is_not_done_nothing_else_of_the_answer_is_called() {
     let setup = set_tools().await;
-    counter(&setup).fates.lock().unwrap().push_back(Fate::Refused);
+    counter(&setup)
+        .behaviours
+        .lock()
+        .unwrap()
+        .push_back(CallBehaviour::Refused);
     calls(&setup, vec![vec![order(), call("stock", json!({}))]]);
     asks(&setup, "A1").await;
     assert_eq!(run_turn(&setup).await, Verdict::Done);
@@ -219,7 +223,11 @@ async fn a_takeover_while_the_model_thinks_lets_nothing_begin() {
 async fn without_an_answer_and_with_nobody_to_ask_the_effect_is_unknown_and_the_model_is_told() {
     let setup = set_tools().await;
     counter(&setup).is_blind.store(true, Ordering::SeqCst);
-    counter(&setup).fates.lock().unwrap().push_back(Fate::Mute);
+    counter(&setup)
+        .behaviours
+        .lock()
+        .unwrap()
+        .push_back(CallBehaviour::Mute);
     calls(&setup, vec![vec![order()]]);
     asks(&setup, "A1").await;
     assert_eq!(run_turn(&setup).await, Verdict::Done);
@@ -263,7 +271,11 @@ async fn a_reply_that_hides_what_was_done_since_the_model_failed_asks_for_a_pers
 async fn an_effect_that_becomes_unknown_when_people_have_the_conversation_is_noted_for_them() {
     let setup = set_tools().await;
     counter(&setup).is_silent.store(true, Ordering::SeqCst);
-    counter(&setup).fates.lock().unwrap().push_back(Fate::Mute);
+    counter(&setup)
+        .behaviours
+        .lock()
+        .unwrap()
+        .push_back(CallBehaviour::Mute);
     calls(&setup, vec![vec![order()]]);
     asks(&setup, "A1").await;
     assert!(matches!(run_turn(&setup).await, Verdict::Retry { .. }));
@@ -296,13 +308,17 @@ async fn an_effect_that_becomes_unknown_when_people_have_the_conversation_is_not
 
 #[tokio::test]
 async fn an_effect_whose_end_nobody_stored_is_settled_by_reconcile_and_a_turn_is_asked_for() {
-    for (fate, ends, told_of) in [
-        (Fate::Mute, EffectState::Done, "is done"),
-        (Fate::Lost, EffectState::Failed, "did not happen, and will not"),
+    for (behaviour, ends, told_of) in [
+        (CallBehaviour::Mute, EffectState::Done, "is done"),
+        (
+            CallBehaviour::Lost,
+            EffectState::Failed,
+            "did not happen, and will not",
+        ),
     ] {
         let setup = set_tools().await;
         counter(&setup).is_silent.store(true, Ordering::SeqCst);
-        counter(&setup).fates.lock().unwrap().push_back(fate);
+        counter(&setup).behaviours.lock().unwrap().push_back(behaviour);
         calls(&setup, vec![vec![order()]]);
         asks(&setup, "A1").await;
         let verdict = run_turn(&setup).await;
@@ -328,7 +344,11 @@ async fn an_effect_whose_end_nobody_stored_is_settled_by_reconcile_and_a_turn_is
 async fn the_effect_of_a_tool_that_was_removed_is_unknown_in_the_end() {
     let setup = set_tools().await;
     counter(&setup).is_silent.store(true, Ordering::SeqCst);
-    counter(&setup).fates.lock().unwrap().push_back(Fate::Lost);
+    counter(&setup)
+        .behaviours
+        .lock()
+        .unwrap()
+        .push_back(CallBehaviour::Lost);
     calls(&setup, vec![vec![order()]]);
     asks(&setup, "A1").await;
     assert!(matches!(run_turn(&setup).await, Verdict::Retry { .. }));

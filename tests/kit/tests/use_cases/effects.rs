@@ -37,7 +37,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// What becomes of a request to the calendar.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Fate {
+enum CallBehaviour {
     /// It is carried out and answered.
     Answered,
     /// It is lost.
@@ -64,8 +64,8 @@ struct Event {
 struct Calendar {
     ability: SettlingAbility,
     events: Mutex<BTreeMap<EffectId, Event>>,
-    calls: Mutex<VecDeque<Fate>>,
-    looks: Mutex<VecDeque<Fate>>,
+    calls: Mutex<VecDeque<CallBehaviour>>,
+    looks: Mutex<VecDeque<CallBehaviour>>,
     late: Mutex<Vec<EffectEntry>>,
     called: Mutex<usize>,
 }
@@ -82,14 +82,17 @@ impl Calendar {
         }
     }
 
-    fn fenced(calls: &[Fate]) -> Self {
+    fn fenced(calls: &[CallBehaviour]) -> Self {
         let calendar = Self::with_ability(SettlingAbility::Fenced);
         calendar.calls.lock().unwrap().extend(calls);
         calendar
     }
 
     fn is_silent_for(&self, looks: usize) {
-        self.looks.lock().unwrap().extend([Fate::Lost].repeat(looks));
+        self.looks
+            .lock()
+            .unwrap()
+            .extend([CallBehaviour::Lost].repeat(looks));
     }
 
     fn event(&self, id: &EffectId) -> Option<Event> {
@@ -154,8 +157,8 @@ impl Calendar {
 
     /// Lets a look or a fence be answered, or not for ever.
     async fn look(&self) {
-        let fate = self.looks.lock().unwrap().pop_front();
-        if fate == Some(Fate::Lost) {
+        let behaviour = self.looks.lock().unwrap().pop_front();
+        if behaviour == Some(CallBehaviour::Lost) {
             pending::<()>().await;
         }
     }
@@ -169,20 +172,25 @@ impl EffectTool for Calendar {
 
     async fn call_effect(&self, entry: &EffectEntry) -> CallAnswer {
         *self.called.lock().unwrap() += 1;
-        let fate = self.calls.lock().unwrap().pop_front().unwrap_or(Fate::Answered);
-        match fate {
-            Fate::Answered if self.carry_out(entry) => CallAnswer::Done(Some("ok".to_owned())),
-            Fate::Answered => CallAnswer::Unclear,
-            Fate::Refused => CallAnswer::Refused(Some("closed on mondays".to_owned())),
-            Fate::Mute => {
+        let behaviour = self
+            .calls
+            .lock()
+            .unwrap()
+            .pop_front()
+            .unwrap_or(CallBehaviour::Answered);
+        match behaviour {
+            CallBehaviour::Answered if self.carry_out(entry) => CallAnswer::Done(Some("ok".to_owned())),
+            CallBehaviour::Answered => CallAnswer::Unclear,
+            CallBehaviour::Refused => CallAnswer::Refused(Some("closed on mondays".to_owned())),
+            CallBehaviour::Mute => {
                 self.carry_out(entry);
                 pending().await
             }
-            Fate::Late => {
+            CallBehaviour::Late => {
                 self.late.lock().unwrap().push(entry.clone());
                 pending().await
             }
-            Fate::Lost => pending().await,
+            CallBehaviour::Lost => pending().await,
         }
     }
 
@@ -414,7 +422,7 @@ async fn a_booking_with_a_clear_answer_is_done_and_known() {
 #[tokio::test]
 async fn a_clear_no_frees_the_time_and_the_tool_may_be_used_again() {
     let setup = Setup::set(Fixture::new()).await;
-    let (mut draft, calendar) = (asked(&setup).await, Calendar::fenced(&[Fate::Refused]));
+    let (mut draft, calendar) = (asked(&setup).await, Calendar::fenced(&[CallBehaviour::Refused]));
     assert_eq!(
         state(&draft.book(&calendar, span(0, 2)).await),
         EffectState::Failed
@@ -427,7 +435,7 @@ async fn a_clear_no_frees_the_time_and_the_tool_may_be_used_again() {
 #[tokio::test]
 async fn a_request_that_comes_after_its_failure_meets_a_fence() {
     let setup = Setup::set(Fixture::new()).await;
-    let (mut draft, calendar) = (asked(&setup).await, Calendar::fenced(&[Fate::Late]));
+    let (mut draft, calendar) = (asked(&setup).await, Calendar::fenced(&[CallBehaviour::Late]));
     assert_eq!(
         state(&draft.book(&calendar, span(0, 2)).await),
         EffectState::Failed
@@ -442,7 +450,7 @@ async fn a_request_that_comes_after_its_failure_meets_a_fence() {
 #[tokio::test]
 async fn a_booking_whose_answer_is_lost_is_found() {
     let setup = Setup::set(Fixture::new()).await;
-    let (mut draft, calendar) = (asked(&setup).await, Calendar::fenced(&[Fate::Mute]));
+    let (mut draft, calendar) = (asked(&setup).await, Calendar::fenced(&[CallBehaviour::Mute]));
     assert_eq!(state(&draft.book(&calendar, span(0, 2)).await), EffectState::Done);
     assert_eq!((calendar.live_events(), draft.held_cells().await), (1, 2));
 }
@@ -450,7 +458,7 @@ async fn a_booking_whose_answer_is_lost_is_found() {
 #[tokio::test]
 async fn an_event_that_people_delete_before_it_is_settled_counts_as_done() {
     let setup = Setup::set(Fixture::new()).await;
-    let (mut draft, calendar) = (asked(&setup).await, Calendar::fenced(&[Fate::Mute]));
+    let (mut draft, calendar) = (asked(&setup).await, Calendar::fenced(&[CallBehaviour::Mute]));
     calendar.is_silent_for(1);
     let stopped = draft.book(&calendar, span(0, 2)).await;
     assert!(matches!(stopped, Err(EffectStop::UnderWay(_))), "{stopped:?}");
@@ -463,7 +471,7 @@ async fn an_event_that_people_delete_before_it_is_settled_counts_as_done() {
 #[tokio::test]
 async fn what_four_attempts_cannot_find_out_is_unknown_until_somebody_can() {
     let setup = Setup::set(Fixture::new()).await;
-    let (mut draft, calendar) = (asked(&setup).await, Calendar::fenced(&[Fate::Mute]));
+    let (mut draft, calendar) = (asked(&setup).await, Calendar::fenced(&[CallBehaviour::Mute]));
     calendar.is_silent_for(4);
     let stopped = draft.book(&calendar, span(0, 2)).await;
     assert!(matches!(stopped, Err(EffectStop::UnderWay(_))), "{stopped:?}");
@@ -489,7 +497,7 @@ async fn a_tool_that_cannot_be_asked_leaves_the_effect_unknown_at_once() {
     let setup = Setup::set(Fixture::new()).await;
     let mut draft = asked(&setup).await;
     let calendar = Calendar::with_ability(SettlingAbility::Blind);
-    calendar.calls.lock().unwrap().push_back(Fate::Mute);
+    calendar.calls.lock().unwrap().push_back(CallBehaviour::Mute);
     let end = draft.perform(&calendar, "order", EffectAction::Other).await;
     assert_eq!(state(&end), EffectState::Unknown);
     assert_eq!(draft.drafted.rev, draft.stored().await.rev);
@@ -500,7 +508,7 @@ async fn without_a_fence_not_yet_counts_five_minutes_after_the_call() {
     let setup = Setup::set(Fixture::new()).await;
     let mut draft = asked(&setup).await;
     let calendar = Calendar::with_ability(SettlingAbility::Asked);
-    calendar.calls.lock().unwrap().push_back(Fate::Lost);
+    calendar.calls.lock().unwrap().push_back(CallBehaviour::Lost);
     let stopped = draft.perform(&calendar, "order", EffectAction::Other).await;
     assert!(matches!(stopped, Err(EffectStop::UnderWay(_))), "{stopped:?}");
     assert!(matches!(
@@ -573,7 +581,7 @@ async fn a_move_and_a_cancellation_name_the_version_that_was_read() {
     let setup = Setup::set(Fixture::new()).await;
     let (mut draft, calendar) = (
         asked(&setup).await,
-        Calendar::fenced(&[Fate::Answered, Fate::Late]),
+        Calendar::fenced(&[CallBehaviour::Answered, CallBehaviour::Late]),
     );
     assert_eq!(state(&draft.book(&calendar, span(0, 2)).await), EffectState::Done);
     let event = draft.drafted.journal.record.bookings[0].event.clone();
@@ -666,16 +674,17 @@ async fn a_begin_that_took_too_long_to_store_is_followed_by_no_call() {
 #[tokio::test]
 async fn an_effect_that_a_crash_left_is_settled_and_its_fence_removed_later() {
     let setup = Setup::set(Fixture::new()).await;
-    let (mut draft, calendar) = (asked(&setup).await, Calendar::fenced(&[Fate::Lost]));
+    let (mut draft, calendar) = (asked(&setup).await, Calendar::fenced(&[CallBehaviour::Lost]));
     calendar.is_silent_for(1);
     let stopped = draft.book(&calendar, span(0, 2)).await;
     assert!(matches!(stopped, Err(EffectStop::UnderWay(_))), "{stopped:?}");
     // Asked, fenced, asked again; the answer to the removal of the fence is lost.
-    calendar
-        .looks
-        .lock()
-        .unwrap()
-        .extend([Fate::Answered, Fate::Answered, Fate::Answered, Fate::Lost]);
+    calendar.looks.lock().unwrap().extend([
+        CallBehaviour::Answered,
+        CallBehaviour::Answered,
+        CallBehaviour::Answered,
+        CallBehaviour::Lost,
+    ]);
     assert!(matches!(draft.settle(&calendar).await, SettlingEnd::Ended { .. }));
     let journal = draft.stored().await;
     assert_eq!(

@@ -18,7 +18,7 @@ const LATE_MS: i64 = 60_000;
 
 /// The end of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ToolFate {
+pub enum ToolBehaviour {
     /// Carried out and answered.
     Answered,
     /// Carried out, and the answer is lost.
@@ -65,7 +65,7 @@ pub struct Happened {
 /// The state of the other side.
 #[derive(Debug, Default)]
 pub(super) struct Agenda {
-    fates: VecDeque<ToolFate>,
+    behaviours: VecDeque<ToolBehaviour>,
     silent_questions: u32,
     events: BTreeMap<EffectId, FakeEvent>,
     happened: Vec<Happened>,
@@ -93,8 +93,8 @@ impl FakeWorld {
     }
 
     /// The next calls of tools that act end like this; the others are answered.
-    pub fn let_tool_end(&self, fates: &[ToolFate]) {
-        self.state().agenda.fates.extend(fates);
+    pub fn let_tool_end(&self, behaviours: &[ToolBehaviour]) {
+        self.state().agenda.behaviours.extend(behaviours);
     }
 
     /// So many of the next questions for an effect are not answered.
@@ -349,10 +349,10 @@ impl EffectTool for ActingTool<'_> {
             self.fake_world.state().agenda.late_calls.insert(entry.id.clone());
         }
         self.injector.step("tool").await;
-        let fate = self.fake_world.state().agenda.fates.pop_front();
-        let fate = fate.unwrap_or(ToolFate::Answered);
-        let status = match fate {
-            ToolFate::Late => {
+        let behaviour = self.fake_world.state().agenda.behaviours.pop_front();
+        let behaviour = behaviour.unwrap_or(ToolBehaviour::Answered);
+        let status = match behaviour {
+            ToolBehaviour::Late => {
                 let (world, entry, lax) = (self.fake_world.clone(), entry.clone(), self.lax());
                 let clock = simulation.clone();
                 simulation.spawn(Life::default(), async move {
@@ -361,14 +361,14 @@ impl EffectTool for ActingTool<'_> {
                 });
                 None
             }
-            ToolFate::Lost => None,
-            ToolFate::Fails(status) => Some(status),
-            ToolFate::Answered => Some(self.fake_world.carry_out(entry, &self.lax())),
-            ToolFate::Mute => {
+            ToolBehaviour::Lost => None,
+            ToolBehaviour::Fails(status) => Some(status),
+            ToolBehaviour::Answered => Some(self.fake_world.carry_out(entry, &self.lax())),
+            ToolBehaviour::Mute => {
                 self.fake_world.carry_out(entry, &self.lax());
                 None
             }
-            ToolFate::DoneBut(status) => {
+            ToolBehaviour::DoneBut(status) => {
                 self.fake_world.carry_out(entry, &self.lax());
                 Some(status)
             }

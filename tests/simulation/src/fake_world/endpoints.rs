@@ -21,7 +21,7 @@ pub fn master_secret() -> Secret {
 
 /// What becomes of a post.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PostFate {
+pub enum PostBehaviour {
     /// Accepted with a 204.
     Accepted,
     /// Answered 500.
@@ -98,7 +98,7 @@ pub struct StandIn {
     pub may_repeat: bool,
     /// What it got.
     pub posts: Vec<ReceivedPost>,
-    fates: VecDeque<PostFate>,
+    behaviours: VecDeque<PostBehaviour>,
     refusal: Option<Refusal>,
     fails: bool,
     by_chance: bool,
@@ -109,13 +109,13 @@ pub struct StandIn {
 struct Refusal {
     kind: &'static str,
     event: Option<String>,
-    fate: PostFate,
+    behaviour: PostBehaviour,
 }
 
 impl StandIn {
     /// The next posts end like this; the others are accepted.
-    pub fn let_posts_end(&mut self, fates: &[PostFate]) {
-        self.fates.extend(fates);
+    pub fn let_posts_end(&mut self, behaviours: &[PostBehaviour]) {
+        self.behaviours.extend(behaviours);
     }
 
     /// The first event of this kind is answered 500, however often it comes.
@@ -123,14 +123,14 @@ impl StandIn {
         self.refusal = Some(Refusal {
             kind,
             event: None,
-            fate: PostFate::Fails,
+            behaviour: PostBehaviour::Fails,
         });
     }
 
     /// From now on the event that was refused is not answered at all.
     pub fn let_refused_hang(&mut self) {
         if let Some(refusal) = &mut self.refusal {
-            refusal.fate = PostFate::Hangs;
+            refusal.behaviour = PostBehaviour::Hangs;
         }
     }
 
@@ -153,7 +153,7 @@ impl StandIn {
 
     /// From now on it accepts everything.
     fn calm(&mut self) {
-        self.fates.clear();
+        self.behaviours.clear();
         self.refusal = None;
         (self.fails, self.by_chance) = (false, false);
     }
@@ -164,22 +164,22 @@ impl StandIn {
     }
 
     /// What becomes of a post of this event. `choice`: what chance says.
-    fn draw(&mut self, event: &PublishedEvent, choice: PostFate) -> PostFate {
+    fn draw(&mut self, event: &PublishedEvent, choice: PostBehaviour) -> PostBehaviour {
         if let Some(refusal) = &mut self.refusal
             && refusal.kind == event.kind.as_str()
             && *refusal.event.get_or_insert_with(|| event.id.clone()) == event.id
         {
-            return refusal.fate;
+            return refusal.behaviour;
         }
         if self.fails {
-            return PostFate::Fails;
+            return PostBehaviour::Fails;
         }
         let by_chance = if self.by_chance {
             choice
         } else {
-            PostFate::Accepted
+            PostBehaviour::Accepted
         };
-        self.fates.pop_front().unwrap_or(by_chance)
+        self.behaviours.pop_front().unwrap_or(by_chance)
     }
 }
 
@@ -203,7 +203,7 @@ impl FakeWorld {
             pauses: Vec::new(),
             may_repeat: false,
             posts: Vec::new(),
-            fates: VecDeque::new(),
+            behaviours: VecDeque::new(),
             refusal: None,
             fails: false,
             by_chance: false,
@@ -232,8 +232,8 @@ impl FakeWorld {
     }
 
     /// A post arrives.
-    fn receive_post(&self, post: &EndpointPost<'_>) -> Option<PostFate> {
-        use PostFate::{Accepted, Fails, Hangs, Late};
+    fn receive_post(&self, post: &EndpointPost<'_>) -> Option<PostBehaviour> {
+        use PostBehaviour::{Accepted, Fails, Hangs, Late};
         let at_ms = self.simulation.elapsed_ms();
         let of = (post.tenant, &post.endpoint.id);
         let master = master_secret();
@@ -253,15 +253,15 @@ impl FakeWorld {
         } else {
             Accepted
         };
-        let fate = stand_in.draw(post.event, choice);
+        let behaviour = stand_in.draw(post.event, choice);
         stand_in.posts.push(ReceivedPost {
             at_ms,
             event: post.event.clone(),
             secrets,
-            accepted: matches!(fate, Accepted | Late),
-            answered: fate == Accepted,
+            accepted: matches!(behaviour, Accepted | Late),
+            answered: behaviour == Accepted,
         });
-        Some(fate)
+        Some(behaviour)
     }
 }
 
@@ -270,18 +270,20 @@ impl EndpointPosts for FakeServices {
     async fn post_event(&self, post: EndpointPost<'_>) -> Result<PostAnswer, PostError> {
         let (common, url) = (&self.injector.common, &post.endpoint.url);
         self.injector.step_unchanged("post_event").await;
-        let fate = self.fake_world.receive_post(&post);
+        let behaviour = self.fake_world.receive_post(&post);
         let (id, kind) = (&post.event.id, post.event.kind.as_str());
-        common.note(|| format!("{url} gets {id}, {kind}: {fate:?}"));
+        common.note(|| format!("{url} gets {id}, {kind}: {behaviour:?}"));
         self.injector.note_effect("post_event");
-        if matches!(fate, Some(PostFate::Hangs | PostFate::Late)) {
+        if matches!(behaviour, Some(PostBehaviour::Hangs | PostBehaviour::Late)) {
             common.simulation.sleep(TIMEOUT_MS).await;
         }
         self.injector.step("post_event").await;
-        match fate {
-            Some(PostFate::Accepted) => Ok(PostAnswer { status: 204 }),
-            Some(PostFate::Fails) => Err(PostError::Failed("it answered 500".to_owned())),
-            Some(PostFate::Hangs | PostFate::Late) => Err(PostError::Failed("it timed out".to_owned())),
+        match behaviour {
+            Some(PostBehaviour::Accepted) => Ok(PostAnswer { status: 204 }),
+            Some(PostBehaviour::Fails) => Err(PostError::Failed("it answered 500".to_owned())),
+            Some(PostBehaviour::Hangs | PostBehaviour::Late) => {
+                Err(PostError::Failed("it timed out".to_owned()))
+            }
             None => Err(PostError::Failed("it was not reached".to_owned())),
         }
     }

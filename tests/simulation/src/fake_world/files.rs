@@ -2,7 +2,7 @@
 
 use super::provider::FakeServices;
 use super::webhooks::holds_file;
-use super::{CLOUD, Fates, FileFate};
+use super::{CLOUD, FileBehaviour, SendBehaviours};
 use recado_domain::config::InstanceConfig;
 use recado_domain::content::MediaKind;
 use recado_domain::event::{EventKind, derive_event_id, webhook_file_key};
@@ -39,14 +39,18 @@ impl FakeServices {
         request: &FileRequest<'_>,
     ) -> Result<FetchedFile, FileError> {
         self.injector.step("fetch_file").await;
-        let fate = self
+        let behaviour = self
             .fake_world
             .line(&bound.instance.id, |line| line.files.pop_front())
             .flatten();
-        let takes_ms = if fate == Some(FileFate::Late) { 30_000 } else { 300 };
+        let takes_ms = if behaviour == Some(FileBehaviour::Late) {
+            30_000
+        } else {
+            300
+        };
         self.injector.common.simulation.sleep(takes_ms).await;
         self.injector.step("fetch_file").await;
-        let fails = fate == Some(FileFate::Fails) || self.fails_by_chance(bound);
+        let fails = behaviour == Some(FileBehaviour::Fails) || self.fails_by_chance(bound);
         if self.refuses_download(bound) || fails || self.was_in_webhook(bound, request) {
             let now = self.injector.common.simulation.elapsed_ms();
             self.fake_world
@@ -66,9 +70,9 @@ impl FakeServices {
 
     /// Whether the host of files has no answer: one time in four while a random history is not calm.
     fn fails_by_chance(&self, bound: &InstanceConfig) -> bool {
-        let is_random = self
-            .fake_world
-            .line(&bound.instance.id, |line| line.fates != Fates::calm());
+        let is_random = self.fake_world.line(&bound.instance.id, |line| {
+            line.behaviours != SendBehaviours::calm()
+        });
         is_random == Some(true)
             && !self.injector.common.is_calm()
             && self.injector.common.simulation.chance(0.25)

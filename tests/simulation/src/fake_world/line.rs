@@ -1,7 +1,7 @@
 //! One instance at its provider: how it is, and what happened there.
 
 use super::files::FailedDownloads;
-use super::{Fate, Fates, Kept};
+use super::{Kept, SendBehaviour, SendBehaviours};
 use jiff::Timestamp;
 use recado_domain::contact::ContactAddress;
 use recado_domain::ids::MessageId;
@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 /// How a fetch of a file ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum FileFate {
+pub enum FileBehaviour {
     /// The provider does not give the file now.
     Fails,
     /// The file comes when no turn waits for it any more.
@@ -30,19 +30,19 @@ pub struct Line {
     /// Whether its provider can be reached.
     pub reachable: bool,
     /// How sends end.
-    pub fates: Fates,
+    pub behaviours: SendBehaviours,
     /// How the next sends end, before chance decides.
-    pub script: VecDeque<Fate>,
+    pub script: VecDeque<SendBehaviour>,
     /// Whether what the script says of a message holds for all its attempts.
     pub script_is_steady: bool,
     /// How the next fetches of files end; afterwards, files are given.
-    pub files: VecDeque<FileFate>,
+    pub files: VecDeque<FileBehaviour>,
     /// The downloads that failed.
     pub(super) downloads: FailedDownloads,
     /// Whether it keeps the messages that it took, and can be asked for them.
     pub remembers: bool,
     /// How every further attempt at a message ends.
-    pub(super) steady: BTreeMap<MessageId, Fate>,
+    pub(super) steady: BTreeMap<MessageId, SendBehaviour>,
     /// When requests left for it, in milliseconds since the start.
     pub requests: Vec<i64>,
     /// What a stale connection event said last, for a mutation.

@@ -16,7 +16,7 @@ const WRONG: &str = "-wrong";
 
 /// The end of a call of the tool that reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LookupFate {
+pub enum LookupBehaviour {
     /// Answered.
     Answered,
     /// Answered after so many milliseconds.
@@ -32,15 +32,15 @@ pub enum LookupFate {
 /// The state of the tool that reads.
 #[derive(Debug, Default)]
 pub(super) struct Lookups {
-    fates: VecDeque<LookupFate>,
+    behaviours: VecDeque<LookupBehaviour>,
     by_chance: bool,
     called: bool,
 }
 
 impl FakeWorld {
     /// The next calls of the tool that reads end like this; the others are answered.
-    pub fn let_lookups_end(&self, fates: &[LookupFate]) {
-        self.state().lookups.fates.extend(fates);
+    pub fn let_lookups_end(&self, behaviours: &[LookupBehaviour]) {
+        self.state().lookups.behaviours.extend(behaviours);
     }
 
     /// Each call of the tool that reads ends as chance says.
@@ -81,26 +81,28 @@ impl FakeWorld {
         let (scripted, by_chance) = {
             let lookups = &mut self.state().lookups;
             lookups.called = true;
-            (lookups.fates.pop_front(), lookups.by_chance)
+            (lookups.behaviours.pop_front(), lookups.by_chance)
         };
-        let fate = scripted.unwrap_or_else(|| {
+        let behaviour = scripted.unwrap_or_else(|| {
             if by_chance {
-                use LookupFate::{Answered, Fails, Hangs, Refused, Slow};
+                use LookupBehaviour::{Answered, Fails, Hangs, Refused, Slow};
                 simulation.pick(&[Answered, Answered, Answered, Slow(3_000), Hangs, Fails, Refused])
             } else {
-                LookupFate::Answered
+                LookupBehaviour::Answered
             }
         });
-        match fate {
-            LookupFate::Hangs => pending::<()>().await,
-            LookupFate::Slow(milliseconds) => simulation.sleep(milliseconds).await,
-            LookupFate::Answered | LookupFate::Fails | LookupFate::Refused => {}
+        match behaviour {
+            LookupBehaviour::Hangs => pending::<()>().await,
+            LookupBehaviour::Slow(milliseconds) => simulation.sleep(milliseconds).await,
+            LookupBehaviour::Answered | LookupBehaviour::Fails | LookupBehaviour::Refused => {}
         }
         injector.step("lookup").await;
-        match fate {
-            LookupFate::Fails => Err(ToolFailure::Failed("503".to_owned())),
-            LookupFate::Refused => Err(ToolFailure::Credentials),
-            LookupFate::Answered | LookupFate::Slow(_) | LookupFate::Hangs => Ok("found".to_owned()),
+        match behaviour {
+            LookupBehaviour::Fails => Err(ToolFailure::Failed("503".to_owned())),
+            LookupBehaviour::Refused => Err(ToolFailure::Credentials),
+            LookupBehaviour::Answered | LookupBehaviour::Slow(_) | LookupBehaviour::Hangs => {
+                Ok("found".to_owned())
+            }
         }
     }
 }

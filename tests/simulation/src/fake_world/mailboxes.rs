@@ -18,7 +18,7 @@ const KNOWN_MS: i64 = 86_400_000;
 
 /// The end of one request to a carrier.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum MailFate {
+pub enum MailBehaviour {
     /// The e-mail is accepted, and the answer comes.
     Accepted,
     /// The e-mail is accepted, and the answer comes too late.
@@ -37,8 +37,8 @@ pub enum MailFate {
     Unreachable,
 }
 
-impl MailFate {
-    /// The fates of a history whose carriers have troubles.
+impl MailBehaviour {
+    /// The behaviours of a history whose carriers have troubles.
     const TROUBLED: [Self; 12] = [
         Self::Accepted,
         Self::Accepted,
@@ -73,7 +73,7 @@ pub struct ArrivedMail {
 /// The carriers and the mailboxes.
 #[derive(Debug, Default)]
 pub(super) struct Mailboxes {
-    script: VecDeque<MailFate>,
+    script: VecDeque<MailBehaviour>,
     has_troubles: bool,
     arrived: Vec<ArrivedMail>,
     known: BTreeMap<String, (i64, String)>,
@@ -81,8 +81,8 @@ pub(super) struct Mailboxes {
 
 impl FakeWorld {
     /// The next requests to carriers end so.
-    pub fn let_mails_end(&self, fates: &[MailFate]) {
-        self.state().mailboxes.script.extend(fates);
+    pub fn let_mails_end(&self, behaviours: &[MailBehaviour]) {
+        self.state().mailboxes.script.extend(behaviours);
     }
 
     /// Requests to carriers end as chance says.
@@ -120,16 +120,16 @@ impl FakeWorld {
 }
 
 impl FakeServices {
-    fn draw_mail_fate(&self) -> MailFate {
+    fn draw_mail_behaviour(&self) -> MailBehaviour {
         let common = &self.injector.common;
         let (scripted, has_troubles) = {
             let mut state = self.fake_world.state();
             (state.mailboxes.script.pop_front(), state.mailboxes.has_troubles)
         };
         match scripted {
-            Some(fate) => fate,
-            None if has_troubles && !common.is_calm() => common.simulation.pick(&MailFate::TROUBLED),
-            None => MailFate::Accepted,
+            Some(behaviour) => behaviour,
+            None if has_troubles && !common.is_calm() => common.simulation.pick(&MailBehaviour::TROUBLED),
+            None => MailBehaviour::Accepted,
         }
     }
 
@@ -151,15 +151,15 @@ impl FakeServices {
     }
 
     /// The carrier says that it did not take the e-mail.
-    async fn decline(&self, fate: MailFate) -> EmailError {
+    async fn decline(&self, behaviour: MailBehaviour) -> EmailError {
         let simulation = &self.injector.common.simulation;
         simulation.sleep(simulation.pick(&[10, 200, 3_000])).await;
         self.injector.step("mail declined").await;
         let why = "the simulation says so".to_owned();
-        match fate {
-            MailFate::Refused => EmailError::Refused(why),
-            MailFate::Unreachable => EmailError::Unreachable(why),
-            MailFate::Throttled => {
+        match behaviour {
+            MailBehaviour::Refused => EmailError::Refused(why),
+            MailBehaviour::Unreachable => EmailError::Unreachable(why),
+            MailBehaviour::Throttled => {
                 let after = Some(Duration::from_secs(simulation.pick(&[1, 30, 120])));
                 EmailError::Throttled { why, after }
             }
@@ -173,10 +173,10 @@ impl EmailSenders for FakeServices {
     async fn send_email(&self, sender: &EmailSender, email: &Email) -> Result<AcceptedEmail, EmailError> {
         self.injector.frozen.store(i64::MIN, Ordering::Relaxed);
         let attempt = self.injector.note_mail_request(&email.id, &email.text);
-        let fate = self.draw_mail_fate();
+        let behaviour = self.draw_mail_behaviour();
         let simulation = &self.injector.common.simulation;
-        match fate {
-            MailFate::Accepted => {
+        match behaviour {
+            MailBehaviour::Accepted => {
                 let carrier_id = self.fake_world.carry_mail(sender, email, attempt);
                 simulation.sleep(simulation.pick(&[10, 300, 2_000])).await;
                 self.injector.step("mail accepted").await;
@@ -185,15 +185,15 @@ impl EmailSenders for FakeServices {
                     is_simulated: false,
                 })
             }
-            MailFate::Unheard => {
+            MailBehaviour::Unheard => {
                 self.fake_world.carry_mail(sender, email, attempt);
                 Err(self.hang().await)
             }
-            MailFate::Late => {
+            MailBehaviour::Late => {
                 self.carry_late(sender, email, attempt);
                 Err(self.hang().await)
             }
-            MailFate::Lost => Err(self.hang().await),
+            MailBehaviour::Lost => Err(self.hang().await),
             declined => Err(self.decline(declined).await),
         }
     }

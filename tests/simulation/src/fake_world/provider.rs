@@ -1,4 +1,4 @@
-use super::{FakeWorld, Fate, failed_event, traits};
+use super::{FakeWorld, SendBehaviour, failed_event, traits};
 use crate::executor::Life;
 use crate::fault_injector::FaultInjector;
 use crate::mutation::Mutation;
@@ -53,22 +53,23 @@ impl FakeServices {
         self.injector.common.observations().marks.push(mark);
     }
 
-    fn draw(&self, bound: &InstanceConfig, message: &MessageId) -> Option<Fate> {
+    fn draw(&self, bound: &InstanceConfig, message: &MessageId) -> Option<SendBehaviour> {
         let simulation = &self.injector.common.simulation;
-        let (steady, scripted, fates) = self.fake_world.line(&bound.instance.id, |line| {
+        let (steady, scripted, behaviours) = self.fake_world.line(&bound.instance.id, |line| {
             let steady = line.steady.get(message).copied();
             let scripted = steady.is_none().then(|| line.script.pop_front()).flatten();
-            (steady, scripted, line.fates.clone())
+            (steady, scripted, line.behaviours.clone())
         })?;
         if steady.is_some() {
             return steady;
         }
         let drawn = scripted.unwrap_or_else(|| {
-            let at = simulation.below(u64::from(fates.total().max(1)));
-            fates.at(u32::try_from(at).unwrap_or(0))
+            let at = simulation.below(u64::from(behaviours.total().max(1)));
+            behaviours.at(u32::try_from(at).unwrap_or(0))
         });
-        let by_chance =
-            scripted.is_none() && fates.steady > 0 && simulation.below(100) < u64::from(fates.steady);
+        let by_chance = scripted.is_none()
+            && behaviours.steady > 0
+            && simulation.below(100) < u64::from(behaviours.steady);
         self.fake_world.line(&bound.instance.id, |line| {
             if by_chance || (scripted.is_some() && line.script_is_steady) {
                 line.steady.insert(message.clone(), drawn);
@@ -77,16 +78,21 @@ impl FakeServices {
         Some(drawn)
     }
 
-    async fn accepted(&self, bound: &InstanceConfig, message: &OutgoingMessage, fate: Fate) -> SendOutcome {
+    async fn accepted(
+        &self,
+        bound: &InstanceConfig,
+        message: &OutgoingMessage,
+        behaviour: SendBehaviour,
+    ) -> SendOutcome {
         let simulation = &self.injector.common.simulation;
         let Some(external) = bound.instance.resolve_external_id() else {
             return unknown("no name", false);
         };
         let id = self.take(bound, &external, message, self.injector.attempt());
-        if fate == Fate::FailedLater {
+        if behaviour == SendBehaviour::FailedLater {
             self.owe_failure(bound, &external, message, &id);
         }
-        if fate == Fate::AcceptedUnheard {
+        if behaviour == SendBehaviour::AcceptedUnheard {
             simulation.sleep(TIMEOUT_MS).await;
             return unknown("no answer in time", true);
         }
@@ -179,10 +185,10 @@ impl FakeServices {
         let state = self
             .fake_world
             .line(&bound.instance.id, |line| (line.connected, line.key_is_good));
-        let fate = self.draw(bound, &message.id);
+        let behaviour = self.draw(bound, &message.id);
         let gone = |connected: bool| !connected && bound.instance.provider == Provider::Evolution;
         let reaches = state.is_some_and(|(connected, key_is_good)| key_is_good && !gone(connected));
-        if reaches && fate != Some(Fate::Closed) {
+        if reaches && behaviour != Some(SendBehaviour::Closed) {
             // What finds WhatsApp gone, or no key, is no attempt.
             self.fake_world.count_send(&message.id);
             self.check_echo(&message.id);
@@ -194,7 +200,7 @@ impl FakeServices {
                 };
             }
         }
-        match (state, fate) {
+        match (state, behaviour) {
             (Some((_, false)), _) => {
                 self.injector.step("refused").await;
                 SendOutcome::Credentials {
@@ -205,26 +211,32 @@ impl FakeServices {
                 self.injector.step("refused").await;
                 disconnected()
             }
-            (Some(_), Some(fate @ (Fate::Accepted | Fate::AcceptedUnheard | Fate::FailedLater))) => {
-                self.accepted(bound, message, fate).await
-            }
-            (Some(_), Some(Fate::Closed)) => {
+            (
+                Some(_),
+                Some(
+                    behaviour @ (SendBehaviour::Accepted
+                    | SendBehaviour::AcceptedUnheard
+                    | SendBehaviour::FailedLater),
+                ),
+            ) => self.accepted(bound, message, behaviour).await,
+            (Some(_), Some(SendBehaviour::Closed)) => {
                 simulation.sleep(8_000).await;
                 self.injector.step("refused").await;
                 disconnected()
             }
-            (Some(_), Some(fate @ (Fate::LostUnheard | Fate::Late | Fate::Hangs))) => {
-                self.hangs(bound, message, fate).await
-            }
-            (Some(_), Some(fate)) => {
-                if fate == Fate::AcceptedThenFailed
+            (
+                Some(_),
+                Some(behaviour @ (SendBehaviour::LostUnheard | SendBehaviour::Late | SendBehaviour::Hangs)),
+            ) => self.hangs(bound, message, behaviour).await,
+            (Some(_), Some(behaviour)) => {
+                if behaviour == SendBehaviour::AcceptedThenFailed
                     && let Some(external) = bound.instance.resolve_external_id()
                 {
                     self.take(bound, &external, message, self.injector.attempt());
                 }
                 simulation.sleep(simulation.pick(&[10, 200, 3_000])).await;
                 self.injector.step("refused").await;
-                self.refusal(fate)
+                self.refusal(behaviour)
             }
             _ => unknown("no such line", false),
         }
@@ -243,8 +255,13 @@ impl FakeServices {
     }
 
     /// No answer comes in time; the request may go out later.
-    async fn hangs(&self, bound: &InstanceConfig, message: &OutgoingMessage, fate: Fate) -> SendOutcome {
-        if fate == Fate::Late {
+    async fn hangs(
+        &self,
+        bound: &InstanceConfig,
+        message: &OutgoingMessage,
+        behaviour: SendBehaviour,
+    ) -> SendOutcome {
+        if behaviour == SendBehaviour::Late {
             self.go_out_late(bound, message);
         }
         self.injector.common.simulation.sleep(TIMEOUT_MS).await;
@@ -252,22 +269,22 @@ impl FakeServices {
         unknown("no answer in time", true)
     }
 
-    fn refusal(&self, fate: Fate) -> SendOutcome {
+    fn refusal(&self, behaviour: SendBehaviour) -> SendOutcome {
         let retryable = |why: &str, after| SendOutcome::Retryable {
             why: why.to_owned(),
             after,
         };
-        match fate {
-            Fate::Throttled => {
+        match behaviour {
+            SendBehaviour::Throttled => {
                 let seconds = self.injector.common.simulation.pick(&[1, 30, 30, 120, 1_200]);
                 retryable("429", Some(Duration::from_secs(seconds)))
             }
-            Fate::Refused => SendOutcome::Permanent {
+            SendBehaviour::Refused => SendOutcome::Permanent {
                 reason: Reason::WhatsappPermanentError,
                 why: "not on WhatsApp".to_owned(),
             },
-            Fate::Unexplained => unknown("500", false),
-            Fate::AcceptedThenFailed if !self.injector.lacks(Mutation::GatewayErrorIsNotSent) => {
+            SendBehaviour::Unexplained => unknown("500", false),
+            SendBehaviour::AcceptedThenFailed if !self.injector.lacks(Mutation::GatewayErrorIsNotSent) => {
                 unknown("502", true)
             }
             _ => retryable("nothing was sent", None),

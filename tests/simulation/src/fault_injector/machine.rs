@@ -6,12 +6,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// See the module.
 #[derive(Debug, Default)]
-pub struct MachineFate {
+pub struct MachineFault {
     marked: Mutex<Vec<u64>>,
     is_damaged: AtomicBool,
 }
 
-impl MachineFate {
+impl MachineFault {
     /// A function came to a step.
     pub(super) fn note_step(&self, faults: &Faults, number: u64) {
         if faults.marks.contains(&number) {

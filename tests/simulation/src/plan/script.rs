@@ -30,7 +30,7 @@ where
     for line in &plan.lines {
         let instance = &line.bound.instance;
         sim.fake_world
-            .connect(&instance.id, instance.provider, line.fates.clone());
+            .connect(&instance.id, instance.provider, line.behaviours.clone());
         sim.fake_world.line(&instance.id, |known| {
             (known.clock_ms, known.remembers) = (line.clock_ms, line.remembers);
         });

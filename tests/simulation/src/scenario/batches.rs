@@ -3,7 +3,7 @@
 
 use super::story::Story;
 use super::teller::Teller;
-use crate::fake_world::Fate;
+use crate::fake_world::SendBehaviour;
 use crate::plan::{address, bound};
 use crate::queue::WorkQueues;
 use recado_domain::config::{InstanceConfig, Portfolio};
@@ -73,7 +73,7 @@ where
     pub(super) fn batch(&self, story: Story) {
         let guests: Vec<ContactAddress> = (0..GUESTS).map(|number| address(0, number)).collect();
         self.sim.prepare_occasion(0, &guests);
-        self.on_line(|line| line.script.extend([Fate::Throttled; 2]));
+        self.on_line(|line| line.script.extend([SendBehaviour::Throttled; 2]));
         let tell = self.clone();
         self.happens(async move {
             let Some(first) = tell.sim.send_batch(0, GUESTS, "first").await else {
@@ -119,7 +119,7 @@ where
     pub(super) fn invited_stops(&self) {
         let guest = address(0, 0);
         self.sim.prepare_occasion(0, std::slice::from_ref(&guest));
-        self.on_line(|line| line.script.push_back(Fate::Unexplained));
+        self.on_line(|line| line.script.push_back(SendBehaviour::Unexplained));
         self.says_to(&guest, STOP_WORD, false, STOP_MS, STOP_MS);
         let tell = self.clone();
         self.happens(async move {

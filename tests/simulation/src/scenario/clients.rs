@@ -1,7 +1,7 @@
 //! Stories of what clients ask of the API: orders, the erasure of a contact, the removal of a tenant.
 
 use super::teller::Teller;
-use crate::fake_world::Fate;
+use crate::fake_world::SendBehaviour;
 use crate::plan::address;
 use crate::queue::WorkQueues;
 use recado_domain::contact::ContactAddress;
@@ -57,7 +57,7 @@ where
 
     /// The contact is erased as soon as nobody waits for the provider's answer any more.
     pub(super) fn erasure_in_flight(&self) {
-        self.on_line(|line| line.script.push_back(Fate::Late));
+        self.on_line(|line| line.script.push_back(SendBehaviour::Late));
         self.messages(&[0]);
         let tell = self.clone();
         self.happens(async move {

@@ -2,7 +2,7 @@
 
 use super::story::Story;
 use super::teller::Teller;
-use crate::fake_world::{FakeWorld, ToolFate, blind_tool, calendar_tool, reading_tool, reminding_tool};
+use crate::fake_world::{FakeWorld, ToolBehaviour, blind_tool, calendar_tool, reading_tool, reminding_tool};
 use crate::plan::address;
 use crate::queue::WorkQueues;
 use crate::simulator::OperatorRequest;
@@ -67,22 +67,24 @@ where
     pub(super) fn acts(&self, story: Story) {
         let world = &self.sim.fake_world;
         match story {
-            Story::ActsMute => world.let_tool_end(&[ToolFate::Mute; 3]),
-            Story::ActsLate => world.let_tool_end(&[ToolFate::Late, ToolFate::Answered, ToolFate::Late]),
+            Story::ActsMute => world.let_tool_end(&[ToolBehaviour::Mute; 3]),
+            Story::ActsLate => {
+                world.let_tool_end(&[ToolBehaviour::Late, ToolBehaviour::Answered, ToolBehaviour::Late])
+            }
             Story::ActsRefused => world.let_tool_end(&[
-                ToolFate::Fails(403),
-                ToolFate::Fails(503),
-                ToolFate::DoneBut(503),
-                ToolFate::DoneBut(409),
+                ToolBehaviour::Fails(403),
+                ToolBehaviour::Fails(503),
+                ToolBehaviour::DoneBut(503),
+                ToolBehaviour::DoneBut(409),
             ]),
             Story::ActsDenied => world.let_tool_end(&[
-                ToolFate::Fails(401),
-                ToolFate::Fails(429),
-                ToolFate::Fails(410),
-                ToolFate::DoneBut(410),
+                ToolBehaviour::Fails(401),
+                ToolBehaviour::Fails(429),
+                ToolBehaviour::Fails(410),
+                ToolBehaviour::DoneBut(410),
             ]),
-            Story::ActsUnasked => world.let_tool_end(&[ToolFate::Mute]),
-            Story::ActsBlind => world.let_tool_end(&[ToolFate::Mute, ToolFate::Lost]),
+            Story::ActsUnasked => world.let_tool_end(&[ToolBehaviour::Mute]),
+            Story::ActsBlind => world.let_tool_end(&[ToolBehaviour::Mute, ToolBehaviour::Lost]),
             _ => {}
         }
         match story {

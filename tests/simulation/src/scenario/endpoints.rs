@@ -1,7 +1,7 @@
 //! Stories of endpoints: they fail, hang, are paused, get another secret, and are removed and made again while posts are under way.
 
 use super::teller::Teller;
-use crate::fake_world::PostFate;
+use crate::fake_world::PostBehaviour;
 use crate::plan::{address, bound};
 use crate::queue::WorkQueues;
 use jiff::SignedDuration;
@@ -113,16 +113,16 @@ where
         self.happens(async move {
             for line in 0..2 {
                 let number = tell.sim.make_endpoint(&tell.tenant_of(line), NAME).await;
-                let fates = [
-                    PostFate::Accepted,
-                    PostFate::Fails,
-                    PostFate::Hangs,
-                    PostFate::Late,
+                let behaviours = [
+                    PostBehaviour::Accepted,
+                    PostBehaviour::Fails,
+                    PostBehaviour::Hangs,
+                    PostBehaviour::Late,
                 ];
                 if line == 0 {
                     tell.sim
                         .fake_world
-                        .stand_in(number, |stand_in| stand_in.let_posts_end(&fates));
+                        .stand_in(number, |stand_in| stand_in.let_posts_end(&behaviours));
                 }
             }
         });
@@ -145,7 +145,7 @@ where
                 }
                 // The second system answers: what comes for it goes on while it is replaced.
                 if round == 0 {
-                    let hang = [PostFate::Hangs; 4];
+                    let hang = [PostBehaviour::Hangs; 4];
                     sim.fake_world
                         .stand_in(number, |stand_in| stand_in.let_posts_end(&hang));
                 }
@@ -190,7 +190,11 @@ where
         self.happens(async move {
             let sim = &tell.sim;
             let number = sim.make_endpoint(&tenant, NAME).await;
-            let hang = [PostFate::Accepted, PostFate::Accepted, PostFate::Hangs];
+            let hang = [
+                PostBehaviour::Accepted,
+                PostBehaviour::Accepted,
+                PostBehaviour::Hangs,
+            ];
             sim.fake_world
                 .stand_in(number, |stand_in| stand_in.let_posts_end(&hang));
             sim.simulation().sleep(25_000).await;
@@ -230,7 +234,7 @@ where
         self.happens(async move {
             let sim = &tell.sim;
             let number = sim.make_endpoint(&tenant, NAME).await;
-            let late = [PostFate::Late, PostFate::Accepted, PostFate::Hangs];
+            let late = [PostBehaviour::Late, PostBehaviour::Accepted, PostBehaviour::Hangs];
             sim.fake_world
                 .stand_in(number, |stand_in| stand_in.let_posts_end(&late));
             for _ in 0..10 {
@@ -247,8 +251,9 @@ where
         self.happens(async move {
             let sim = &tell.sim;
             let number = sim.make_endpoint(&tenant, NAME).await;
-            sim.fake_world
-                .stand_in(number, |stand_in| stand_in.let_posts_end(&[PostFate::Hangs; 8]));
+            sim.fake_world.stand_in(number, |stand_in| {
+                stand_in.let_posts_end(&[PostBehaviour::Hangs; 8])
+            });
             tell.wait_for_posts(number, 1).await;
             sim.remove_tenant(&tenant).await;
         });

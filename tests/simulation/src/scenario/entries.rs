@@ -1,7 +1,7 @@
 //! Stories of the configuration that is replaced while messages are answered.
 
 use super::teller::Teller;
-use crate::fake_world::{LookupFate, calendar_of, calendar_tool, reading_tool};
+use crate::fake_world::{LookupBehaviour, calendar_of, calendar_tool, reading_tool};
 use crate::plan::{address, bound};
 use crate::queue::WorkQueues;
 use recado_domain::config::{Agent, ConfigDocument, Instance, InstanceConfig};
@@ -113,7 +113,7 @@ where
     fn tool_is_taken_away(&self) {
         self.sim
             .fake_world
-            .let_lookups_end(&[LookupFate::Slow(3_000); 12]);
+            .let_lookups_end(&[LookupBehaviour::Slow(3_000); 12]);
         self.messages(&[0, 15_000, 30_000, 45_000, 60_000]);
         let tell = self.clone();
         self.happens(async move {

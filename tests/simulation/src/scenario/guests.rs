@@ -4,7 +4,7 @@
 use super::batches::STOP_WORD;
 use super::story::Story;
 use super::teller::Teller;
-use crate::fake_world::{Fate, MailFate};
+use crate::fake_world::{MailBehaviour, SendBehaviour};
 use crate::plan::address;
 use crate::plan::deliveries::{capped_rules, quiet_rules};
 use crate::queue::WorkQueues;
@@ -84,7 +84,7 @@ where
 
     /// The carrier puts an e-mail off and refuses one for good; its answer to another comes too late, and it knows the repeat again.
     fn mailed(&self) {
-        use MailFate::{Accepted, Late, PutOff, Refused, Throttled, Unheard};
+        use MailBehaviour::{Accepted, Late, PutOff, Refused, Throttled, Unheard};
         self.sim
             .fake_world
             .let_mails_end(&[PutOff, Unheard, Accepted, Throttled, Refused, Late]);
@@ -96,7 +96,7 @@ where
 
     /// The answer of a mail server is lost, twice: the e-mail of one guest had arrived. The client invites both again, by each channel.
     fn mailed_once(&self) {
-        use MailFate::{Lost, Unheard};
+        use MailBehaviour::{Lost, Unheard};
         self.sim.fake_world.let_mails_end(&[Unheard, Lost]);
         for guest in 0..2 {
             self.invites_at(0, order(guest, EMAIL, "v", "first"), TRIES);
@@ -110,7 +110,7 @@ where
     /// Two guests want no more before the second attempt: one follows the link of the e-mail, whose answer was lost, and one writes so by
     /// WhatsApp.
     fn mailed_stops(&self) {
-        use MailFate::{PutOff, Unheard};
+        use MailBehaviour::{PutOff, Unheard};
         self.sim
             .fake_world
             .let_mails_end(&[Unheard, PutOff, PutOff, PutOff, PutOff]);
@@ -129,8 +129,8 @@ where
     fn invited_again(&self) {
         self.on_line(|line| {
             line.remembers = false;
-            line.script.extend([Fate::Unexplained; 4]);
-            line.script.push_back(Fate::AcceptedThenFailed);
+            line.script.extend([SendBehaviour::Unexplained; 4]);
+            line.script.push_back(SendBehaviour::AcceptedThenFailed);
         });
         self.invites_at(0, order(0, WHATSAPP, "v", "first"), TRIES);
         self.invites_at(900_000, order(0, WHATSAPP, "again", "second"), TRIES);
@@ -166,8 +166,8 @@ where
 
     /// Providers fail until quiet hours have begun.
     fn invited_quiet(&self) {
-        self.on_line(|line| line.script.extend([Fate::Failed; 3]));
-        self.sim.fake_world.let_mails_end(&[MailFate::PutOff; 3]);
+        self.on_line(|line| line.script.extend([SendBehaviour::Failed; 3]));
+        self.sim.fake_world.let_mails_end(&[MailBehaviour::PutOff; 3]);
         self.invites_at(55_000, order(0, WHATSAPP, "v", "first"), TRIES);
         self.invites_at(55_000, order(1, EMAIL, "v", "first"), TRIES);
     }

@@ -2,7 +2,7 @@
 
 use super::story::Story;
 use super::teller::Teller;
-use crate::fake_world::{Fate, Said};
+use crate::fake_world::{Said, SendBehaviour};
 use crate::person::{Shows, identity};
 use crate::plan::{address, identity_key};
 use crate::queue::WorkQueues;
@@ -21,7 +21,7 @@ where
 {
     pub(super) fn persons(&self, story: Story) {
         let answer = |words: &str, seen| OperatorRequest::Answer(words.to_owned(), Ordinal(seen));
-        let unexplained = || self.on_line(|line| line.script.push_back(Fate::Unexplained));
+        let unexplained = || self.on_line(|line| line.script.push_back(SendBehaviour::Unexplained));
         match story {
             Story::TwoNames => {
                 self.appears(&[

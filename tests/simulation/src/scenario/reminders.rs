@@ -1,7 +1,7 @@
 //! The story of appointments whose contacts are reminded, and of an agent whose tool reads.
 
 use super::teller::Teller;
-use crate::fake_world::{LookupFate, REMINDER_WORDS};
+use crate::fake_world::{LookupBehaviour, REMINDER_WORDS};
 use crate::person::phone;
 use crate::plan::address;
 use crate::queue::WorkQueues;
@@ -76,7 +76,7 @@ where
 
     /// The agent's tool that reads answers, fails, hangs, refuses and is slow; the model calls it wrongly, and again and again.
     pub(super) fn looks_up(&self) {
-        use LookupFate::{Answered, Fails, Hangs, Refused, Slow};
+        use LookupBehaviour::{Answered, Fails, Hangs, Refused, Slow};
         let world = &self.sim.fake_world;
         world.let_model_think(1_000);
         world.let_lookups_end(&[Answered, Fails, Hangs, Refused, Slow(4_000)]);

@@ -2,7 +2,7 @@
 
 use super::story::Story;
 use super::teller::Teller;
-use crate::fake_world::Fate;
+use crate::fake_world::SendBehaviour;
 use crate::queue::WorkQueues;
 use recado_pipeline::ports::Store;
 use std::fmt::Debug;
@@ -18,39 +18,39 @@ impl Story {
             Self::Endpoint(story) => tell.endpoints(story),
             Self::Entry(story) => tell.entries(story),
             Self::Disconnections => tell.sends(&[
-                Fate::Closed,
-                Fate::Closed,
-                Fate::Closed,
-                Fate::Closed,
-                Fate::Closed,
-                Fate::Closed,
-                Fate::Failed,
+                SendBehaviour::Closed,
+                SendBehaviour::Closed,
+                SendBehaviour::Closed,
+                SendBehaviour::Closed,
+                SendBehaviour::Closed,
+                SendBehaviour::Closed,
+                SendBehaviour::Failed,
             ]),
-            Self::Unheard | Self::UnheardAtMeta => tell.sends(&[Fate::AcceptedUnheard]),
+            Self::Unheard | Self::UnheardAtMeta => tell.sends(&[SendBehaviour::AcceptedUnheard]),
             Self::NeverExplained => {
                 tell.on_line(|line| line.script_is_steady = true);
-                tell.sends(&[Fate::Unexplained]);
+                tell.sends(&[SendBehaviour::Unexplained]);
             }
             Self::AcceptedThenFailed => {
                 tell.on_line(|line| line.remembers = false);
-                tell.sends(&[Fate::AcceptedThenFailed]);
+                tell.sends(&[SendBehaviour::AcceptedThenFailed]);
             }
             Self::SecondCopy => {
-                tell.sends(&[Fate::FailedLater, Fate::Late]);
+                tell.sends(&[SendBehaviour::FailedLater, SendBehaviour::Late]);
                 tell.redrives_at_once();
             }
             Self::EchoAlone => {
                 tell.on_line(|line| line.remembers = false);
-                tell.sends(&[Fate::AcceptedUnheard]);
+                tell.sends(&[SendBehaviour::AcceptedUnheard]);
             }
-            Self::Lost => tell.sends(&[Fate::LostUnheard]),
-            Self::RefusedOnce => tell.sends(&[Fate::Refused]),
+            Self::Lost => tell.sends(&[SendBehaviour::LostUnheard]),
+            Self::RefusedOnce => tell.sends(&[SendBehaviour::Refused]),
             Self::Refused => {
-                tell.sends(&[Fate::Refused]);
+                tell.sends(&[SendBehaviour::Refused]);
                 tell.redrives();
             }
             Self::FailedLater => {
-                tell.sends(&[Fate::FailedLater]);
+                tell.sends(&[SendBehaviour::FailedLater]);
                 tell.redrives();
             }
             _ => unreachable!("{self:?} is set elsewhere"),

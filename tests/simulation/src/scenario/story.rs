@@ -3,7 +3,7 @@ use super::endpoints::EndpointStory;
 use super::entries::EntryStory;
 use super::teller::Teller;
 use crate::executor::START_MS;
-use crate::fake_world::{Fate, TOKENS_PER_REPLY};
+use crate::fake_world::{SendBehaviour, TOKENS_PER_REPLY};
 use crate::plan::{address, bound, hours};
 use crate::queue::WorkQueues;
 use crate::simulator::{OperatorRequest, Simulator};
@@ -425,8 +425,8 @@ impl Story {
                 )]);
             }
             Self::TakeOver | Self::GiveBack | Self::Answer | Self::Phone => tell.people(self),
-            Self::GiveBackInFlight => tell.gives_back_during(Fate::Closed, 2_000),
-            Self::GiveBackInFailure => tell.gives_back_during(Fate::Failed, 700),
+            Self::GiveBackInFlight => tell.gives_back_during(SendBehaviour::Closed, 2_000),
+            Self::GiveBackInFailure => tell.gives_back_during(SendBehaviour::Failed, 700),
             Self::ResolvedWithOpen => tell.resolves_with_open(),
             Self::TwoNames | Self::TwoConversations | Self::OrderOfTwo | Self::LateWorker => {
                 tell.persons(self);

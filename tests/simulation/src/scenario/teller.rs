@@ -2,7 +2,9 @@
 
 use super::story::Story;
 use crate::executor::Life;
-use crate::fake_world::{Changed, Fate, Fates, FileFate, Line, Said, connection_event};
+use crate::fake_world::{
+    Changed, FileBehaviour, Line, Said, SendBehaviour, SendBehaviours, connection_event,
+};
 use crate::plan::{address, identity_key};
 use crate::queue::WorkQueues;
 use crate::simulator::{OperatorRequest, Simulator};
@@ -42,7 +44,7 @@ where
             let instance = &bound.instance;
             self.sim
                 .fake_world
-                .connect(&instance.id, instance.provider, Fates::calm());
+                .connect(&instance.id, instance.provider, SendBehaviours::calm());
         }
     }
 
@@ -105,7 +107,7 @@ where
     }
 
     pub(super) fn media(&self) {
-        self.on_line(|line| line.files.extend([FileFate::Fails, FileFate::Late]));
+        self.on_line(|line| line.files.extend([FileBehaviour::Fails, FileBehaviour::Late]));
         self.sim.fake_world.let_transcriptions_fail(1);
         self.says("m1", 0, 0);
         self.says("m2-photo", 300, 300);
@@ -116,7 +118,7 @@ where
     }
 
     pub(super) fn blocked_downloads(&self) {
-        self.on_line(|line| line.files.extend([FileFate::Fails; 30]));
+        self.on_line(|line| line.files.extend([FileBehaviour::Fails; 30]));
         for number in 1..=30 {
             self.says(&format!("m{number}-photo"), number * 10, number * 10);
         }
@@ -162,8 +164,8 @@ where
         self.sim.fake_world.line(&self.bound().instance.id, change);
     }
 
-    pub(super) fn sends(&self, fates: &[Fate]) {
-        self.on_line(|line| line.script.extend(fates));
+    pub(super) fn sends(&self, behaviours: &[SendBehaviour]) {
+        self.on_line(|line| line.script.extend(behaviours));
         self.messages(&[0, 60_000]);
     }
 
@@ -242,7 +244,7 @@ where
 
     /// Four replies are to wait; then people do what makes them void.
     pub(super) fn void_replies(&self) {
-        self.on_line(|line| line.script.extend([Fate::Throttled; 4]));
+        self.on_line(|line| line.script.extend([SendBehaviour::Throttled; 4]));
         self.crowd(4);
         let answer = |words: &str| OperatorRequest::Answer(words.to_owned(), Ordinal(1));
         let requests = [
@@ -265,7 +267,7 @@ where
 
     /// The agent's last words are to wait; then people take both conversations over, and the contacts write on.
     pub(super) fn last_words(&self) {
-        self.on_line(|line| line.script.extend([Fate::Throttled; 2]));
+        self.on_line(|line| line.script.extend([SendBehaviour::Throttled; 2]));
         self.sim.fake_world.decide_always();
         self.crowd(2);
         let tell = self.clone();
@@ -283,9 +285,9 @@ where
         });
     }
 
-    /// As soon as a request has left, which ends as `fate`: taken over, and given back `after` milliseconds later.
-    pub(super) fn gives_back_during(&self, fate: Fate, after: i64) {
-        self.on_line(|line| line.script.push_back(fate));
+    /// As soon as a request has left, which ends as `behaviour`: taken over, and given back `after` milliseconds later.
+    pub(super) fn gives_back_during(&self, behaviour: SendBehaviour, after: i64) {
+        self.on_line(|line| line.script.push_back(behaviour));
         self.messages(&[0]);
         let tell = self.clone();
         self.happens(async move {
@@ -300,7 +302,7 @@ where
 
     /// A person answers, which nobody knows to have arrived, and resolves; the contact writes on.
     pub(super) fn resolves_with_open(&self) {
-        self.on_line(|line| line.script.push_back(Fate::Unexplained));
+        self.on_line(|line| line.script.push_back(SendBehaviour::Unexplained));
         self.messages(&[0, 40_000]);
         let answer = OperatorRequest::Answer("person-1".to_owned(), Ordinal(1));
         self.requests(vec![
@@ -343,7 +345,10 @@ where
     }
 
     pub(super) fn failed_beside_unknown(&self) {
-        self.on_line(|line| line.script.extend([Fate::Unexplained, Fate::FailedLater]));
+        self.on_line(|line| {
+            line.script
+                .extend([SendBehaviour::Unexplained, SendBehaviour::FailedLater])
+        });
         for contact in 0..2 {
             let written = i64::try_from(contact).unwrap_or(0) * 12_000;
             self.says_to(

@@ -247,13 +247,13 @@ fn an_entry_is_unknown_after_the_fourth_attempt_and_is_asked_for_again() {
     for number in 1..=SETTLING_TRIES {
         let (seen, own) = (
             journal.entries[0].nonce.clone(),
-            nonce(&format!("settler{number}")),
+            nonce(&format!("attempt{number}")),
         );
         assert_eq!(journal.entries_to_settle(at(now)).len(), 1);
         journal.claim_entry(1, &seen, own.clone(), at(now)).unwrap();
         assert!(
             journal.entries_to_settle(at(now + 60)).is_empty(),
-            "the settler has its time"
+            "the attempt has its time"
         );
         assert_eq!(
             journal.give_up_settling(1, &own, false).unwrap(),

@@ -50,7 +50,7 @@ enum SettlingFinding {
 }
 
 /// Settles the effect of this number if it is still in the hands of `seen`. The attempt claims it as `own` first, so that of
-/// several settlers one stores the end.
+/// several attempts one stores the end.
 pub async fn settle_effect(
     deps: &Deps,
     tool: &dyn EffectTool,

@@ -5,7 +5,7 @@ use super::rows::{Damage, damage_row};
 use super::{Machine, Missing, locked, outcome};
 use crate::embedded::{recover, store};
 use crate::executor::{Life, Simulation};
-use crate::fake_world::{Fates, Said, calendar_tool};
+use crate::fake_world::{Said, SendBehaviours, calendar_tool};
 use crate::fault_injector::{Common, FaultInjector, Faults};
 use crate::history::{Outcome, sim};
 use crate::mutation::Mutation;
@@ -114,7 +114,7 @@ fn make(seed: u64, missing: Missing, traced: bool) -> Machine {
     for bound in &sim.bounds {
         let instance = &bound.instance;
         sim.fake_world
-            .connect(&instance.id, instance.provider, Fates::calm());
+            .connect(&instance.id, instance.provider, SendBehaviours::calm());
     }
     Arc::new(sim)
 }

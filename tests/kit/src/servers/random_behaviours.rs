@@ -5,16 +5,16 @@ use super::journal::Recorded;
 use crate::chance::SeededRng;
 use std::collections::BTreeMap;
 
-/// Behaviours by weight. A request's fate depends on the seed, on what it asks for and on how often that was asked before,
+/// Behaviours by weight. A request's behaviour depends on the seed, on what it asks for and on how often that was asked before,
 /// and on nothing else: neither on when it comes nor on what comes beside it.
 #[derive(Debug, Clone)]
-pub struct Fates {
+pub struct RandomBehaviours {
     seed: u64,
     weighted: Vec<(u64, Behaviour)>,
     asked: BTreeMap<String, u64>,
 }
 
-impl Fates {
+impl RandomBehaviours {
     /// Each behaviour with its weight: of 100 in all, its percentage.
     pub fn new(seed: u64, weighted: Vec<(u64, Behaviour)>) -> Self {
         Self {

@@ -2,7 +2,7 @@
 
 /// How a send may end, as weights.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Fates {
+pub struct SendBehaviours {
     /// It is accepted, and the answer comes.
     pub accepted: u32,
     /// It is accepted, and the answer is lost in a time-out.
@@ -27,7 +27,7 @@ pub struct Fates {
     pub steady: u32,
 }
 
-impl Fates {
+impl SendBehaviours {
     /// Everything is accepted.
     pub fn calm() -> Self {
         Self {
@@ -36,30 +36,30 @@ impl Fates {
         }
     }
 
-    fn weights(&self) -> [(u32, Fate); 10] {
+    fn weights(&self) -> [(u32, SendBehaviour); 10] {
         [
-            (self.accepted, Fate::Accepted),
-            (self.accepted_unheard, Fate::AcceptedUnheard),
-            (self.lost_unheard, Fate::LostUnheard),
-            (self.late, Fate::Late),
-            (self.throttled, Fate::Throttled),
-            (self.failed, Fate::Failed),
-            (self.refused, Fate::Refused),
-            (self.failed_later, Fate::FailedLater),
-            (self.unexplained, Fate::Unexplained),
-            (self.accepted_then_failed, Fate::AcceptedThenFailed),
+            (self.accepted, SendBehaviour::Accepted),
+            (self.accepted_unheard, SendBehaviour::AcceptedUnheard),
+            (self.lost_unheard, SendBehaviour::LostUnheard),
+            (self.late, SendBehaviour::Late),
+            (self.throttled, SendBehaviour::Throttled),
+            (self.failed, SendBehaviour::Failed),
+            (self.refused, SendBehaviour::Refused),
+            (self.failed_later, SendBehaviour::FailedLater),
+            (self.unexplained, SendBehaviour::Unexplained),
+            (self.accepted_then_failed, SendBehaviour::AcceptedThenFailed),
         ]
     }
 
     /// The one of them that lies at `at` of all weights.
-    pub(super) fn at(&self, mut at: u32) -> Fate {
-        for (weight, fate) in self.weights() {
+    pub(super) fn at(&self, mut at: u32) -> SendBehaviour {
+        for (weight, behaviour) in self.weights() {
             if at < weight {
-                return fate;
+                return behaviour;
             }
             at -= weight;
         }
-        Fate::Accepted
+        SendBehaviour::Accepted
     }
 
     /// All weights together.
@@ -70,26 +70,26 @@ impl Fates {
 
 /// How one send ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fate {
-    /// See [`Fates::accepted`].
+pub enum SendBehaviour {
+    /// See [`SendBehaviours::accepted`].
     Accepted,
-    /// See [`Fates::accepted_unheard`].
+    /// See [`SendBehaviours::accepted_unheard`].
     AcceptedUnheard,
-    /// See [`Fates::lost_unheard`].
+    /// See [`SendBehaviours::lost_unheard`].
     LostUnheard,
-    /// See [`Fates::late`].
+    /// See [`SendBehaviours::late`].
     Late,
-    /// See [`Fates::throttled`].
+    /// See [`SendBehaviours::throttled`].
     Throttled,
-    /// See [`Fates::failed`].
+    /// See [`SendBehaviours::failed`].
     Failed,
-    /// See [`Fates::refused`].
+    /// See [`SendBehaviours::refused`].
     Refused,
-    /// See [`Fates::failed_later`].
+    /// See [`SendBehaviours::failed_later`].
     FailedLater,
-    /// See [`Fates::unexplained`].
+    /// See [`SendBehaviours::unexplained`].
     Unexplained,
-    /// See [`Fates::accepted_then_failed`].
+    /// See [`SendBehaviours::accepted_then_failed`].
     AcceptedThenFailed,
     /// It says after eight seconds that WhatsApp is gone, and nothing left.
     Closed,

@@ -19,7 +19,7 @@ const GOES_ON_MS: i64 = 5_400_000;
 
 /// What happens to the machine of a history.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum MachineFate {
+pub enum MachineFault {
     /// Its clock runs ahead for a while.
     Clock,
     /// It is lost and restored.
@@ -28,14 +28,14 @@ pub enum MachineFate {
     Damage,
 }
 
-/// Plays the history of this seed with a fate.
-pub fn play(seed: u64, fate: MachineFate, traced: bool) -> Outcome {
-    if fate == MachineFate::Damage {
+/// Plays the history of this seed with a behaviour.
+pub fn play(seed: u64, behaviour: MachineFault, traced: bool) -> Outcome {
+    if behaviour == MachineFault::Damage {
         return play_damage(seed, traced);
     }
     let sim = make(seed, traced);
     let from_ms = Arc::new(Mutex::new(i64::MAX));
-    if fate == MachineFate::Clock {
+    if behaviour == MachineFault::Clock {
         let ahead_ms = sim.simulation().pick(&[600_000, 10_800_000, 172_800_000]);
         let (from, length) = (
             sim.simulation().between(0, 120_000),

@@ -1,4 +1,4 @@
-//! Fates of one machine that no fault of a single function plays: its clock jumps, a row of its database is damaged, it is lost and
+//! Faults of one machine that no fault of a single function plays: its clock jumps, a row of its database is damaged, it is lost and
 //! restored from a backup. What is owed is checked by its meaning, on the phones and in the calendar.
 
 pub mod clock;
