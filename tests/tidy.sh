@@ -16,7 +16,7 @@ for crate in recado-domain recado-pipeline recado; do
     complain "$crate depends on an AWS crate"
   fi
   if [ "$crate" != recado ] && grep -qE '^(reqwest|axum|rusqlite|tokio) ' <<<"$tree"; then
-    complain "$crate depends on an edge"
+    complain "$crate depends on HTTP, SQL or a runtime"
   fi
 done
 # The command line is a client: it knows no store, no model and no server.
@@ -173,7 +173,7 @@ tests/planted.py --check || complain "tests/planted.toml names what is not there
 tests/anchors.py || complain "a link leads nowhere"
 # What the pages name exists: routes, commands with their options, settings.
 tests/named_things.py || complain "a page names what is not there"
-# Rooms, not halls.
+# Files are short.
 while read -r lines file; do
   case $file in
     total) continue ;;

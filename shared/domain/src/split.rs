@@ -54,17 +54,17 @@ fn find_part_ranges(text: &str, max: usize, parts_max: usize) -> (Vec<Range<usiz
     let mut start = end - text[..end].trim_start().len();
     while start + fitting_length(&text[start..end], max) < end {
         let rest = &text[start..end];
-        let break_point = best_break_point(rest, max, in_code);
-        if rest[..break_point.end].trim().is_empty() {
+        let point = best_break_point(rest, max, in_code);
+        if rest[..point.end].trim().is_empty() {
             // The part would be nothing but indentation.
             start = end - rest.trim_start().len();
             continue;
         }
-        parts.push(start..start + break_point.end);
+        parts.push(start..start + point.end);
         if parts.len() >= parts_max {
             return (parts, true);
         }
-        (start, in_code) = (start + break_point.next, break_point.in_code);
+        (start, in_code) = (start + point.next, point.in_code);
     }
     parts.push(start..end);
     (parts, false)
@@ -112,33 +112,27 @@ fn best_break_point(text: &str, max: usize, in_code: bool) -> BreakPoint {
     let long_code = found
         .code_start
         .filter(|start| !is_code_fitting(&text[*start..], max));
-    let splits_code = |break_point: &BreakPoint| {
-        break_point.in_code && long_code.is_none_or(|start| break_point.end <= start)
-    };
-    let rank = |break_point: &BreakPoint| {
+    let splits_code = |point: &BreakPoint| point.in_code && long_code.is_none_or(|start| point.end <= start);
+    let rank = |point: &BreakPoint| {
         (
-            splits_code(break_point),
-            break_point.end < fits / 2,
-            break_point.ends,
-            Reverse(break_point.end),
+            splits_code(point),
+            point.end < fits / 2,
+            point.ends,
+            Reverse(point.end),
         )
     };
-    found
-        .break_points
-        .into_iter()
-        .min_by_key(rank)
-        .unwrap_or_else(|| {
-            let boundaries = text.grapheme_indices(true).map(|(at, _)| at);
-            let within = boundaries.take_while(|at| *at <= fits).last();
-            // A single visible character (grapheme) that is longer than a part is split between its code points.
-            let end = within.filter(|at| *at > 0).unwrap_or(fits);
-            BreakPoint {
-                end,
-                next: end,
-                ends: BreakKind::Character,
-                in_code: found.ends_in_code,
-            }
-        })
+    found.points.into_iter().min_by_key(rank).unwrap_or_else(|| {
+        let boundaries = text.grapheme_indices(true).map(|(at, _)| at);
+        let within = boundaries.take_while(|at| *at <= fits).last();
+        // A single visible character (grapheme) that is longer than a part is split between its code points.
+        let end = within.filter(|at| *at > 0).unwrap_or(fits);
+        BreakPoint {
+            end,
+            next: end,
+            ends: BreakKind::Character,
+            in_code: found.ends_in_code,
+        }
+    })
 }
 
 /// Returns `true` if the block of code that begins at the first line of `text` fits into a part.
@@ -149,7 +143,7 @@ fn is_code_fitting(text: &str, max: usize) -> bool {
 
 /// The places where a text can be split.
 struct FoundBreaks {
-    break_points: Vec<BreakPoint>,
+    points: Vec<BreakPoint>,
     /// `true` if code follows the last examined line.
     ends_in_code: bool,
     /// The place of the fence that begins this code, if it was examined.
@@ -159,7 +153,7 @@ struct FoundBreaks {
 /// Returns every place in the first `fits` bytes where white space separates two parts with text. None is beside a fence, within the
 /// code.
 fn find_break_points(text: &str, fits: usize, mut in_code: bool) -> FoundBreaks {
-    let (mut break_points, mut at): (Vec<BreakPoint>, usize) = (Vec::new(), 0);
+    let (mut points, mut at): (Vec<BreakPoint>, usize) = (Vec::new(), 0);
     let mut code_start = None;
     for line in text.split_inclusive('\n') {
         if at > fits {
@@ -168,7 +162,7 @@ fn find_break_points(text: &str, fits: usize, mut in_code: bool) -> FoundBreaks 
         let said = line.trim_end();
         if said.is_empty() {
             // The line before was the last line of its paragraph.
-            if let Some(before) = break_points.last_mut().filter(|before| before.next == at) {
+            if let Some(before) = points.last_mut().filter(|before| before.next == at) {
                 (before.ends, before.next) = (BreakKind::Paragraph, at + line.len());
             }
             at += line.len();
@@ -176,13 +170,13 @@ fn find_break_points(text: &str, fits: usize, mut in_code: bool) -> FoundBreaks 
         }
         let fence = is_code_fence(said);
         if fence && in_code {
-            break_points.pop_if(|before| before.next == at);
+            points.pop_if(|before| before.next == at);
         }
-        find_word_breaks(said, at, fits, in_code || fence, &mut break_points);
+        find_word_breaks(said, at, fits, in_code || fence, &mut points);
         in_code ^= fence;
         code_start = if fence { Some(at) } else { code_start };
         if !(fence && in_code) {
-            break_points.push(BreakPoint {
+            points.push(BreakPoint {
                 end: at + said.len(),
                 next: at + line.len(),
                 ends: BreakKind::Line,
@@ -191,16 +185,16 @@ fn find_break_points(text: &str, fits: usize, mut in_code: bool) -> FoundBreaks 
         }
         at += line.len();
     }
-    break_points.retain(|break_point| break_point.end <= fits && break_point.next < text.len());
+    points.retain(|point| point.end <= fits && point.next < text.len());
     FoundBreaks {
-        break_points,
+        points,
         ends_in_code: in_code,
         code_start: code_start.filter(|_| in_code),
     }
 }
 
-/// Adds the places between the words of `line` to `break_points`. The line begins at `at`; places after `fits` are left out.
-fn find_word_breaks(line: &str, at: usize, fits: usize, in_code: bool, break_points: &mut Vec<BreakPoint>) {
+/// Adds the places between the words of `line` to `points`. The line begins at `at`; places after `fits` are left out.
+fn find_word_breaks(line: &str, at: usize, fits: usize, in_code: bool, points: &mut Vec<BreakPoint>) {
     let (mut within, mut ended) = (false, None);
     for (place, c) in line.char_indices() {
         if is_breaking_space(c) || (ended.is_some() && c.is_whitespace()) {
@@ -217,7 +211,7 @@ fn find_word_breaks(line: &str, at: usize, fits: usize, in_code: bool, break_poi
             } else {
                 BreakKind::Word
             };
-            break_points.push(BreakPoint {
+            points.push(BreakPoint {
                 end: at + end,
                 next: at + place,
                 ends,

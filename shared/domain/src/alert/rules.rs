@@ -132,7 +132,7 @@ pub fn find_conditions(config: &AlertConfig, status: &InstallationStatus, now: T
     find_heartbeat(config, status, now, &mut findings);
     load::find_loads(config, status, &mut findings);
     find_slow_processing(config, status, now, &mut findings);
-    find_full_disk(config, status, &mut findings);
+    load::find_full_disk(config, status, &mut findings);
     find_instance_troubles(config, status, now, &mut findings);
     find_person_waits(config, status, now, &mut findings);
     acknowledgement::find_unacknowledged(status, &mut findings);
@@ -224,17 +224,6 @@ fn find_slow_processing(
 /// Converts a count. A count that is too large for exact arithmetic is far above every threshold.
 fn count_to_f64(count: u64) -> f64 {
     f64::from(u32::try_from(count).unwrap_or(u32::MAX))
-}
-
-fn find_full_disk(config: &AlertConfig, status: &InstallationStatus, into: &mut Findings) {
-    let Some(free) = status.disk_free else { return };
-    into.looked_at.insert(AlertKind::FullDisk);
-    let (free, least) = (free / 1_000_000, config.disk_free_megabytes);
-    if free < least {
-        let summary = format!("the disk of the data folder has {free} MB left, less than {least} MB");
-        let finding = installation_finding(AlertKind::FullDisk, AlertSeverity::Critical, summary);
-        into.found.push(finding);
-    }
 }
 
 fn find_instance_troubles(

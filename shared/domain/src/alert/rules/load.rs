@@ -1,4 +1,4 @@
-//! The rules of load: too many messages wait, or too many were given up.
+//! The rules of load: too many messages wait, too many were given up, or the disk is full.
 
 use super::super::{AlertKind, AlertSeverity, AlertSubject, Finding, Findings};
 use super::{InstallationStatus, count_minutes, from_minutes, installation_finding};
@@ -38,6 +38,17 @@ pub(super) fn find_loads(config: &AlertConfig, status: &InstallationStatus, into
         into.found.extend(find_depth(config, load.depth, Some(load)));
         into.found
             .extend(find_dead_letters(config, load.dead_letters, Some(load)));
+    }
+}
+
+pub(super) fn find_full_disk(config: &AlertConfig, status: &InstallationStatus, into: &mut Findings) {
+    let Some(free) = status.disk_free else { return };
+    into.looked_at.insert(AlertKind::FullDisk);
+    let (free, least) = (free / 1_000_000, config.disk_free_megabytes);
+    if free < least {
+        let summary = format!("the disk of the data folder has {free} MB left, less than {least} MB");
+        let finding = installation_finding(AlertKind::FullDisk, AlertSeverity::Critical, summary);
+        into.found.push(finding);
     }
 }
 
