@@ -88,31 +88,31 @@ async fn a_limit_that_rises_lets_a_batch_go_on_within_the_hour() {
 #[tokio::test]
 async fn the_numbers_of_a_portfolio_share_the_budget_that_one_of_them_keeps() {
     let setup = with_guests(30).await;
-    let keeper = InstanceId::parse(&fresh("keeper")).unwrap();
+    let budget_owner = InstanceId::parse(&fresh("budget-owner")).unwrap();
     let mut document = setup.fixture.document();
     let mut other = document.instances[0].clone();
-    other.id = keeper.clone();
+    other.id = budget_owner.clone();
     other.external_id = Some(ExternalId::parse(&fresh("line")).unwrap());
     document.instances[0].portfolio = Some(Portfolio {
-        instance: Some(keeper.clone()),
+        instance: Some(budget_owner.clone()),
         people_per_day: Some(20),
     });
     document.instances.push(other);
     succeed(put_configuration(&setup.world.store, &document)).await;
-    // The keeper's own batches used a part.
+    // The own batches of the budget's owner used a part.
     let change = InstanceChange::ReservePeople {
         limit: 20,
         count: 10,
         now: setup.now(),
     };
     let (store, before) = (&setup.world.store, InstanceState::default());
-    succeed(store.change_instance_state(&keeper, &before, &change)).await;
+    succeed(store.change_instance_state(&budget_owner, &before, &change)).await;
     let first = take(&setup, request(0..6, None)).await.unwrap().batch.id;
     assert_eq!(work(&setup, &first).await, 6);
     let second = take(&setup, request(6..30, None)).await.unwrap().batch.id;
     assert_eq!(work(&setup, &second).await, 0);
     assert_eq!(
-        state_of(&setup, &keeper)
+        state_of(&setup, &budget_owner)
             .await
             .campaigns
             .count_people(setup.now()),
