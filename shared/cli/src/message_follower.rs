@@ -11,7 +11,7 @@ use std::time::Duration;
 /// The kinds of events that tell of messages, and of changed conversations.
 const KINDS: &str = "message.created,message.status,conversation.updated";
 
-/// The most conversations that are kept in mind.
+/// The greatest number of conversations that are kept in memory.
 const CONVERSATIONS_MAX: usize = 1000;
 
 /// The status of a message that is to leave.
@@ -108,7 +108,7 @@ impl MessageFollower {
         }))
     }
 
-    /// Keeps in mind what an event tells.
+    /// Keeps in memory what an event tells.
     fn note_event(&mut self, event: &Value) {
         if let Some(message) = find_text(event, "message_id") {
             if find_status(event) == Some(PENDING) {

@@ -196,9 +196,9 @@ impl EndpointState {
         } else {
             POSTS_AT_ONCE
         };
-        let mut lanes = BTreeSet::new();
+        let mut order_keys = BTreeSet::new();
         let untold = wanted.filter(|(cursor, _)| !self.told.contains(cursor));
-        let first = untold.filter(|(_, event)| lanes.insert(event.order_key()));
+        let first = untold.filter(|(_, event)| order_keys.insert(event.order_key()));
         let waits = |cursor: EventCursor| {
             let refused = self.refused.iter().find(|refused| refused.cursor == cursor);
             refused.is_some_and(|refused| refused.next_at > now)

@@ -107,16 +107,16 @@ impl JobQueue {
 
 /// A thread that takes operations. When the last one ends, what still waits is dropped, also after a panic: then the callers
 /// learn that nobody will answer.
-struct JobTaker(Arc<JobQueue>);
+struct JobConsumer(Arc<JobQueue>);
 
-impl JobTaker {
+impl JobConsumer {
     fn register_thread(queue: &Arc<JobQueue>) -> Self {
         lock_unpoisoned(&queue.waiting).threads += 1;
         Self(Arc::clone(queue))
     }
 }
 
-impl Drop for JobTaker {
+impl Drop for JobConsumer {
     fn drop(&mut self) {
         let mut waiting = lock_unpoisoned(&self.0.waiting);
         waiting.threads -= 1;
@@ -151,7 +151,7 @@ impl DatabaseThreads {
         after_commit: impl Fn() + Send + 'static,
     ) -> Result<Self, OpenError> {
         let queue = Arc::<JobQueue>::default();
-        let taker = JobTaker::register_thread(&queue);
+        let consumer = JobConsumer::register_thread(&queue);
         let serve = move || {
             if urgency == Urgency::Ordinary {
                 yield_to_acknowledgements();
@@ -159,7 +159,7 @@ impl DatabaseThreads {
             run_jobs(
                 &connection,
                 TransactionMode::Write,
-                &taker,
+                &consumer,
                 JOBS_PER_COMMIT_MAX,
                 |connection| {
                     after_commit();
@@ -180,17 +180,17 @@ impl DatabaseThreads {
 
     /// Starts a reading thread for each of the connections.
     pub(crate) fn start_readers(connections: Vec<Connection>) -> Result<Self, OpenError> {
-        let crew = Self {
+        let readers = Self {
             queue: Arc::default(),
             threads: Mutex::default(),
         };
         for connection in connections {
-            let taker = JobTaker::register_thread(&crew.queue);
-            let serve = move || run_jobs(&connection, TransactionMode::Read, &taker, 1, |_| ());
+            let consumer = JobConsumer::register_thread(&readers.queue);
+            let serve = move || run_jobs(&connection, TransactionMode::Read, &consumer, 1, |_| ());
             let thread = spawn_thread("recado-read", serve)?;
-            lock_unpoisoned(&crew.threads).push(thread);
+            lock_unpoisoned(&readers.threads).push(thread);
         }
-        Ok(crew)
+        Ok(readers)
     }
 
     /// Accepts no more operations. The threads end when they have finished what they have. Returns the threads, to be
@@ -213,11 +213,11 @@ impl Drop for DatabaseThreads {
 fn run_jobs(
     connection: &Connection,
     begin: TransactionMode,
-    taker: &JobTaker,
+    consumer: &JobConsumer,
     most: usize,
     after_commit: impl Fn(&Connection),
 ) {
-    while let Some(batch) = taker.0.take_next_batch(most) {
+    while let Some(batch) = consumer.0.take_next_batch(most) {
         let (alone, together): (Vec<_>, Vec<_>) = batch.into_iter().partition(|job| job.runs_alone());
         if !together.is_empty() {
             commit_together(connection, begin, together);
@@ -302,12 +302,12 @@ mod tests {
     fn a_sleeping_thread_is_woken_and_when_the_last_has_ended_nobody_waits() {
         let threads = idle();
         let (ran, names) = channel();
-        let taker = JobTaker::register_thread(&threads.queue);
+        let consumer = JobConsumer::register_thread(&threads.queue);
         let thread = std::thread::spawn(move || {
             let connection = Connection::open_in_memory().unwrap();
-            let batch = taker.0.take_next_batch(1).unwrap_or_default();
+            let batch = consumer.0.take_next_batch(1).unwrap_or_default();
             commit_together(&connection, TransactionMode::Write, batch);
-            drop(taker);
+            drop(consumer);
         });
         while lock_unpoisoned(&threads.queue.waiting).sleeping == 0 {
             std::thread::yield_now();

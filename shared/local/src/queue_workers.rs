@@ -152,16 +152,16 @@ async fn run_queue_worker(
     watched: WatchedLoop,
     mut stop: watch::Receiver<bool>,
 ) {
-    let crew = WorkerPool::for_queue(queue);
+    let pool = WorkerPool::for_queue(queue);
     let mut running = JoinSet::new();
     let mut more_may_wait = false;
     while !*stop.borrow() {
         watched.report_round();
         while running.try_join_next().is_some() {}
         if more_may_wait {
-            crew.gather_free_workers(max_concurrency(queue)).await;
+            pool.gather_free_workers(max_concurrency(queue)).await;
         }
-        let room = crew.lock_share().clone();
+        let room = pool.lock_share().clone();
         let batch = match room.free_workers() {
             0 => Vec::new(),
             _ => match queues
@@ -181,11 +181,11 @@ async fn run_queue_worker(
         };
         more_may_wait = !batch.is_empty();
         if batch.is_empty() {
-            wait_for_work(queue, &deps, &queues, &crew.finished, &mut stop).await;
+            wait_for_work(queue, &deps, &queues, &pool.finished, &mut stop).await;
             continue;
         }
         for received in batch {
-            let place = crew.enter_owner(received.owner.clone());
+            let place = pool.enter_owner(received.owner.clone());
             let (deps, emails, queues) = (Arc::clone(&deps), emails.clone(), queues.clone());
             running.spawn(async move {
                 handle_message((&deps, &emails), &queues, received).await;
