@@ -153,8 +153,8 @@ for function in webhook processor deferred-reply sender api reconcile publisher 
 done
 # A folder of payloads is one of a provider: `.ci/run` asks that further payloads have each of them.
 for folder in tests/fixtures/*/; do
-  room=$(basename "$folder" | sed 's/^360dialog$/dialog360/; s/-/_/g')
-  [ -d "shared/whatsapp/src/$room" ] || complain "$folder is not named after a provider"
+  provider=$(basename "$folder" | sed 's/^360dialog$/dialog360/; s/-/_/g')
+  [ -d "shared/whatsapp/src/$provider" ] || complain "$folder is not named after a provider"
 done
 # One module style: `x.rs` beside `x/`. No circles of imports.
 if git ls-files 'shared/*/mod.rs' 'functions/*/mod.rs' | grep .; then

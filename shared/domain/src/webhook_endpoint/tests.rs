@@ -71,7 +71,7 @@ fn note(
 }
 
 #[test]
-fn of_each_lane_the_oldest_event_is_posted_and_the_next_when_it_was_accepted() {
+fn of_each_order_key_the_oldest_event_is_posted_and_the_next_when_it_was_accepted() {
     let log = log(&["a", "a", "b", "a", "c"]);
     let mut state = state();
     assert_eq!(choose(&state, &log, 0), [1, 3, 5]);
