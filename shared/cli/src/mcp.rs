@@ -38,7 +38,7 @@ pub(crate) async fn serve_tools(arguments: McpArguments, environment: &CommandEn
     let there = arguments.there.build_client(environment)?;
     // A refused token is told now, where the person who sets the client up reads it.
     let token = there.get_json(&["v1", "token"], &[]).await?;
-    let server = McpToolServer {
+    let tool_server = McpToolServer {
         routes: list_routes(&token),
         there,
     };
@@ -46,7 +46,7 @@ pub(crate) async fn serve_tools(arguments: McpArguments, environment: &CommandEn
         eprintln!("The Model Context Protocol is spoken here: a client starts this command. Ctrl-C ends.");
     }
     tokio::select! {
-        served = serve_client(server) => served,
+        served = serve_client(tool_server) => served,
         () = output::wait_until_nobody_reads() => Ok(()),
     }
 }

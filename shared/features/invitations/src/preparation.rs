@@ -157,10 +157,13 @@ pub async fn write_for_guest(
     let send_at = find_send_time(deps, &request, &zone)?;
     let (way, state) = match request.channel {
         InvitationChannel::Whatsapp => {
-            let content = Box::new(template.render_content(&values)?);
+            let rendered = Box::new(template.render_content(&values)?);
             let phone = guest.phone.clone().ok_or(InvitationError::NoPhone)?;
             (
-                InvitationWay::Message { phone, content },
+                InvitationWay::Message {
+                    phone,
+                    content: rendered,
+                },
                 InvitationState::Taken { planned: None },
             )
         }

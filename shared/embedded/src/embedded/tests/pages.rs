@@ -221,9 +221,9 @@ async fn answer_message(store: &Embedded, fixture: &Fixture, number: u32) {
     let (sending, flight) = claimed(&reply);
     let claim = succeed(store.claim_message(&sending, None, &flight)).await;
     assert_eq!(claim, ClaimOutcome::Claimed);
-    let (worker, sent) = (store.for_message(&sends[0].receipt), accepted(&sending));
+    let (worker, accepted_reply) = (store.for_message(&sends[0].receipt), accepted(&sending));
     let settlement = SettlementWrite {
-        message: &sent,
+        message: &accepted_reply,
         finished_send: Some(&flight),
         link: None,
     };
