@@ -1,4 +1,4 @@
-//! What the API's reads cost: the table in `docs/aws.md`.
+//! What the API's reads cost: the table in `docs/performance.md`.
 
 use crate::tenants::{scheduled_message, store_first};
 use crate::world::World;
@@ -29,7 +29,7 @@ use recado_testkit::builders::{BASE, Fixture, far_ahead};
 use recado_testkit::stored_guest::{GivenGuest, store_invited_guest, store_opt_out};
 use recado_testkit::stored_usage::store_used_reply;
 
-const DOCUMENT: &str = include_str!("../../../../docs/aws.md");
+const DOCUMENT: &str = include_str!("../../../../docs/performance.md");
 
 /// The conversations of the tenant that asks; the other one has five times as many.
 const OWN: i64 = 60;
@@ -235,7 +235,7 @@ fn measure_people(rows: &mut Rows<'_>, own: &Fixture) {
 }
 
 #[test]
-fn the_reads_of_the_api_cost_what_the_page_about_aws_says() {
+fn the_reads_of_the_api_cost_what_the_page_about_performance_says() {
     let (world, own, other) = (World::new(), Fixture::new(), Fixture::new());
     for fixture in [&own, &other] {
         block_on(put_configuration(&world.store, &fixture.document())).unwrap();
@@ -259,6 +259,6 @@ fn the_reads_of_the_api_cost_what_the_page_about_aws_says() {
     let missing: Vec<&Row> = rows.rows.iter().filter(missing).collect();
     assert!(
         missing.is_empty(),
-        "docs/aws.md should have these rows: {missing:#?}"
+        "docs/performance.md should have these rows: {missing:#?}"
     );
 }
