@@ -16,8 +16,10 @@ const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/providers/er
 
 const HEAD: &str = "# What providers' errors mean
 
-Written by the tests of `shared/whatsapp` from the tables that classify; to change it, change those and run
-`UPDATE_DOCS=1 cargo test -p recado-whatsapp errors_page`.
+<!-- The tests of shared/whatsapp write this page from the tables that classify. To change it, change those and run:
+UPDATE_DOCS=1 cargo test -p recado-whatsapp errors_page -->
+
+This page is for people who look for what an error of a provider means. Each error is of a class:
 
 | class | what follows |
 | --- | --- |

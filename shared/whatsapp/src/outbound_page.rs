@@ -14,12 +14,12 @@ const PROVIDERS: [(Provider, &str); 2] = [(Provider::Evolution, "Evolution API")
 
 const HEAD: &str = "# What can be sent
 
-Written by the tests of `shared/whatsapp` from the tables that the senders go by; to change it, change those and run
-`UPDATE_DOCS=1 cargo test -p recado-whatsapp outbound_page`.
+<!-- The tests of shared/whatsapp write this page from the tables that the senders go by. To change it, change those and run:
+UPDATE_DOCS=1 cargo test -p recado-whatsapp outbound_page -->
 
-What a provider lacks is sent as something else where nothing is lost by it, always whole: a menu becomes its text with
-numbered lines, which can be answered by number. What cannot be sent at all is refused with 400 when a client asks for it, and
-is a dead letter, `whatsapp_permanent_error`, where only the sender finds out.
+This page is for developers who send messages. What a provider lacks is sent as something else, if nothing is lost by it: a menu
+becomes its text with numbered lines, which can be answered by number. What cannot be sent at all is refused with 400 when a
+client asks for it. If only the sender finds out, it becomes a dead letter, `whatsapp_permanent_error`.
 ";
 
 const TAIL: &str = "
