@@ -212,7 +212,7 @@ impl<'a, 's, 't> WordReader<'a, 's, 't> {
             XmlToken::Open(element) => return self.begin_element(element),
             XmlToken::Close(end) => self.end_element(end.name()),
             XmlToken::Text(words) if self.is_text && !self.is_hidden() => {
-                self.story.push_paragraph_text(words)
+                self.story.push_paragraph_text(words);
             }
             XmlToken::Text(_) => {}
         }

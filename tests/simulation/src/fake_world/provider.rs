@@ -168,12 +168,16 @@ impl FakeServices {
         });
     }
 
-    async fn request(&self, bound: &InstanceConfig, message: &OutgoingMessage) -> SendOutcome {
-        let simulation = &self.injector.common.simulation;
+    fn note_request(&self, bound: &InstanceConfig) {
         self.injector.frozen.store(i64::MIN, Ordering::Relaxed);
-        let at = simulation.elapsed_ms();
+        let at = self.injector.common.simulation.elapsed_ms();
         self.fake_world
             .line(&bound.instance.id, |line| line.requests.push(at));
+    }
+
+    async fn request(&self, bound: &InstanceConfig, message: &OutgoingMessage) -> SendOutcome {
+        let simulation = &self.injector.common.simulation;
+        self.note_request(bound);
         self.injector
             .common
             .note(|| format!("{} requests {}", self.injector.function, message.id));

@@ -69,7 +69,7 @@ where
         match story {
             Story::ActsMute => world.let_tool_end(&[ToolBehaviour::Mute; 3]),
             Story::ActsLate => {
-                world.let_tool_end(&[ToolBehaviour::Late, ToolBehaviour::Answered, ToolBehaviour::Late])
+                world.let_tool_end(&[ToolBehaviour::Late, ToolBehaviour::Answered, ToolBehaviour::Late]);
             }
             Story::ActsRefused => world.let_tool_end(&[
                 ToolBehaviour::Fails(403),

@@ -252,7 +252,7 @@ where
             let sim = &tell.sim;
             let number = sim.make_endpoint(&tenant, NAME).await;
             sim.fake_world.stand_in(number, |stand_in| {
-                stand_in.let_posts_end(&[PostBehaviour::Hangs; 8])
+                stand_in.let_posts_end(&[PostBehaviour::Hangs; 8]);
             });
             tell.wait_for_posts(number, 1).await;
             sim.remove_tenant(&tenant).await;

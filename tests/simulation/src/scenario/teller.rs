@@ -347,7 +347,7 @@ where
     pub(super) fn failed_beside_unknown(&self) {
         self.on_line(|line| {
             line.script
-                .extend([SendBehaviour::Unexplained, SendBehaviour::FailedLater])
+                .extend([SendBehaviour::Unexplained, SendBehaviour::FailedLater]);
         });
         for contact in 0..2 {
             let written = i64::try_from(contact).unwrap_or(0) * 12_000;
