@@ -15,7 +15,7 @@ use serde::Serialize;
 pub struct PushTicketView {
     /// The URL of the WebSocket, with the ticket in it. It opens one connection.
     #[cfg_attr(
-        test,
+        feature = "schema",
         schema(example = "wss://abcdef1234.execute-api.us-east-1.amazonaws.com/live?ticket=4f2a")
     )]
     url: String,
