@@ -3,7 +3,7 @@
 
 use lambda_http::Error;
 use recado_documents::{ReadingLimits, print_document};
-use recado_lambda::{compose_aws_deps, required_variables, serve_router, telemetry, use_cases};
+use recado_lambda::{FEATURES, compose_aws_deps, required_variables, serve_router, telemetry, use_cases};
 use recado_onboarding::SetupService;
 
 fn main() -> Result<(), Error> {
@@ -16,7 +16,7 @@ fn main() -> Result<(), Error> {
 #[tokio::main(flavor = "current_thread")]
 async fn serve_requests() -> Result<(), Error> {
     telemetry::start_logging();
-    let composed = compose_aws_deps(&required_variables::API).await?;
+    let composed = compose_aws_deps(&required_variables::API, &FEATURES).await?;
     let service = SetupService {
         http: composed.http.clone(),
         config: composed.environment.provider_config(),

@@ -4,14 +4,16 @@
 use lambda_runtime::{Error, LambdaEvent, service_fn};
 use recado_domain::dead_letter::QueueName;
 use recado_lambda::{
-    QueueVisibility, SqsEvent, compose_aws_deps, invocation_deadline, required_variables, run_batch,
-    telemetry, use_cases,
+    FEATURES, QueueVisibility, SqsEvent, compose_aws_deps, invocation_deadline, required_variables,
+    run_batch, telemetry, use_cases,
 };
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Error> {
     telemetry::start_logging();
-    let deps = &compose_aws_deps(&required_variables::DEFERRED_REPLY).await?.deps;
+    let deps = &compose_aws_deps(&required_variables::DEFERRED_REPLY, &FEATURES)
+        .await?
+        .deps;
     let visibility = QueueVisibility {
         queues: &deps.queues,
         queue: QueueName::Turns,

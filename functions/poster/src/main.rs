@@ -2,14 +2,14 @@
 
 use lambda_runtime::{Error, LambdaEvent, service_fn};
 use recado_lambda::{
-    AwsEndpointPosts, EndpointJobVisibility, SqsEvent, compose_aws_deps, invocation_deadline,
+    AwsEndpointPosts, EndpointJobVisibility, NO_FEATURES, SqsEvent, compose_aws_deps, invocation_deadline,
     required_variables, run_batch, telemetry, use_cases,
 };
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Error> {
     telemetry::start_logging();
-    let composed = compose_aws_deps(&required_variables::POSTER).await?;
+    let composed = compose_aws_deps(&required_variables::POSTER, &NO_FEATURES).await?;
     let (deps, posts) = (&composed.deps, &AwsEndpointPosts::new(composed.secrets.clone()));
     let visibility = EndpointJobVisibility { deps };
     lambda_runtime::run(service_fn(async |event: LambdaEvent<SqsEvent>| {

@@ -6,14 +6,14 @@
 use lambda_runtime::{Error, LambdaEvent, service_fn};
 use recado_domain::dead_letter::QueueName;
 use recado_lambda::{
-    QueueVisibility, SocialVisibility, SqsEvent, compose_aws_deps, invocation_deadline, required_variables,
-    run_batch, telemetry, use_cases,
+    FEATURES, QueueVisibility, SocialVisibility, SqsEvent, compose_aws_deps, invocation_deadline,
+    required_variables, run_batch, telemetry, use_cases,
 };
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Error> {
     telemetry::start_logging();
-    let composed = compose_aws_deps(&required_variables::PROCESSOR).await?;
+    let composed = compose_aws_deps(&required_variables::PROCESSOR, &FEATURES).await?;
     let (deps, social) = (&composed.deps, &composed.environment.social);
     let visibility = QueueVisibility {
         queues: &deps.queues,

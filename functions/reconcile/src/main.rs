@@ -2,7 +2,7 @@
 //! queues dead-lettered by themselves. Then tells alerts. Asked with an empty batch, it only shows that it starts.
 
 use lambda_runtime::{Error, LambdaEvent, service_fn};
-use recado_lambda::{AwsComposition, compose_aws_deps, required_variables, telemetry, use_cases};
+use recado_lambda::{AwsComposition, FEATURES, compose_aws_deps, required_variables, telemetry, use_cases};
 use serde_json::Value;
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ const ENDPOINTS_TIMEOUT: Duration = Duration::from_secs(5);
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Error> {
     telemetry::start_logging();
-    let composed = &compose_aws_deps(&required_variables::RECONCILE).await?;
+    let composed = &compose_aws_deps(&required_variables::RECONCILE, &FEATURES).await?;
     lambda_runtime::run(service_fn(async |event: LambdaEvent<Value>| {
         composed.deps.store.check_format().await?;
         // An empty batch asks only whether the function starts.

@@ -3,14 +3,14 @@
 use lambda_runtime::{Error, LambdaEvent, service_fn};
 use recado_domain::dead_letter::QueueName;
 use recado_lambda::{
-    QueueVisibility, SqsEvent, compose_aws_deps, invocation_deadline, required_variables, run_batch,
-    telemetry, use_cases,
+    FEATURES, QueueVisibility, SqsEvent, compose_aws_deps, invocation_deadline, required_variables,
+    run_batch, telemetry, use_cases,
 };
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Error> {
     telemetry::start_logging();
-    let composed = &compose_aws_deps(&required_variables::SENDER).await?;
+    let composed = &compose_aws_deps(&required_variables::SENDER, &FEATURES).await?;
     let visibility = QueueVisibility {
         queues: &composed.deps.queues,
         queue: QueueName::Outbound,

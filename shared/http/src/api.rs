@@ -1,5 +1,5 @@
-//! The shared parts of the API's routes, and the routes of the message path itself. The routes of features are theirs; `recado-features` lists
-//! all of them.
+//! What the routes of the API share, and routes of no feature: tokens, sessions of the console, metrics, catch-ups. The routes of features are
+//! theirs; `recado-features` lists all of them.
 
 pub mod auth;
 pub mod catch_up;

@@ -13,12 +13,11 @@ use recado_aws::{
 };
 use recado_domain::dead_letter::QueueName;
 use recado_email::{CarrierSettings, EmailClients};
-use recado_features::FEATURES;
 use recado_http::WebhookLimits;
 use recado_http_client::{ClientError, build_http_client, build_public_http_client};
 use recado_pipeline::ports::PortError;
 use recado_pipeline::settings::{SettingError, VariableReader};
-use recado_pipeline::{Components, ExclusiveTurns, Settings};
+use recado_pipeline::{Components, ExclusiveTurns, Features, Settings};
 use recado_traces::TraceSettings;
 use recado_whatsapp::{ProviderConfig, SimulatedOutbox, Simulation, WhatsApp};
 
@@ -153,8 +152,11 @@ fn limit_document_reading(reader: &mut VariableReader) -> DocumentSettings {
     }
 }
 
-/// Composes the dependencies of a function with these needs.
-pub async fn compose_aws_deps(needs: &FunctionNeeds) -> Result<AwsComposition, ComposeError> {
+/// Composes the dependencies of a function with these needs, which asks `features`.
+pub async fn compose_aws_deps(
+    needs: &FunctionNeeds,
+    features: &'static Features,
+) -> Result<AwsComposition, ComposeError> {
     let mut reader = read_variables(std::env::vars_os());
     let environment = LambdaEnvironment::from_variables(&mut reader, &needs.list_required_variables());
     for (name, why) in reader.list_warnings() {
@@ -195,7 +197,7 @@ pub async fn compose_aws_deps(needs: &FunctionNeeds) -> Result<AwsComposition, C
     let push =
         push.map(|url| PushNotifier::new(PushSender::new(&clients.shared, url, environment.log_requests)));
     let queues = AwsQueues::new(clients, config, OsSystem);
-    let mut deps = Components::new(store, queues, providers, llm, OsSystem, &FEATURES, settings);
+    let mut deps = Components::new(store, queues, providers, llm, OsSystem, features, settings);
     deps.deps_mut().exclusive_turns = ExclusiveTurns::one_at_a_time();
     Ok(AwsComposition {
         deps,

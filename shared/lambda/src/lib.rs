@@ -46,6 +46,8 @@ pub use endpoint_posts::{AwsEndpointPosts, EndpointJobVisibility};
 pub use event::{BatchItemFailure, BatchResponse, SqsAttributes, SqsEvent, SqsRecord, StreamEvent};
 pub use http_events::serve_router;
 pub use push::PushNotifier;
+pub use recado_features::FEATURES;
+pub use recado_pipeline::NO_FEATURES;
 pub use social::{SocialQueue, SocialVisibility};
 
 use jiff::Timestamp;

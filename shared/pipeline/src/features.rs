@@ -35,3 +35,17 @@ pub struct Features {
     /// Those who do the jobs of features.
     pub job_handlers: &'static [&'static dyn JobHandler],
 }
+
+/// No features: for a function that only records what comes in, or does nothing on the path of a message. It stays small then.
+pub static NO_FEATURES: Features = Features {
+    inbound_rules: &[],
+    turn_parts: &[],
+    reply_checks: &[],
+    send_gates: &[],
+    send_forms: &[],
+    beside_send: &[],
+    after_commit: &[],
+    reconcile_passes: &[],
+    feature_timers: &[],
+    job_handlers: &[],
+};

@@ -26,5 +26,5 @@ pub use crate::steps::verdict::Verdict;
 pub use crate::steps::{installation_reading, trace_span, upload};
 pub use crate::usecases::{catch_up, ingest, process, reconcile};
 pub use deps::{Components, Deps, ExclusiveTurns, RetryLock};
-pub use features::Features;
+pub use features::{Features, NO_FEATURES};
 pub use recado_ports::{Settings, ports, random_id, records, retry_write, settings, step_commit, table};

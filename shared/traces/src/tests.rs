@@ -3,7 +3,7 @@ use recado_domain::ids::CorrelationId;
 use recado_domain::trace_context::{ParentSpan, TraceParent};
 use recado_http_client::build_http_client;
 use recado_pipeline::settings::VariableReader;
-use recado_pipeline::trace_span::{continue_trace, link_client_span};
+use recado_pipeline::trace_span::{JOB_TARGET, continue_trace, link_client_span};
 use recado_testkit::servers::scripted::{Does, StandIn};
 use recado_testkit::servers::traces::{PostedSpan, read_posted_spans};
 use std::future::Future;
@@ -54,7 +54,7 @@ fn a_trace_has_the_correlation_id_and_goes_on_below_the_span_that_made_the_job()
         begun.in_scope(|| {
             info_span!(target: "recado_pipeline::usecases", "step", step = "model").in_scope(|| {});
         });
-        let below = info_span!(target: "recado_pipeline::usecases", "turn");
+        let below = info_span!(target: JOB_TARGET, "turn");
         continue_trace(&below, &correlation(), Some(parent.parent));
     }));
     let find = |name: &str| spans.iter().find(|span| span.name == name).unwrap();

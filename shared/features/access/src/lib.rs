@@ -1,4 +1,6 @@
 //! Creates, lists and revokes the tokens of the API, and finds the caller that a token stands for.
+//!
+//! Its types and rules are in [`recado_domain::access`].
 
 use jiff::Timestamp;
 use recado_domain::access::{Caller, ConsoleSession, Scope, Token, TokenRole};

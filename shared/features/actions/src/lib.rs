@@ -1,4 +1,6 @@
 //! The actions of agents: tools, calendars, appointments, and the journal of their effects.
+//!
+//! Its types and rules are in [`recado_domain::calendar`], [`recado_domain::effects`] and [`recado_domain::config::tools`].
 
 pub mod appointment_routes;
 pub mod appointments;

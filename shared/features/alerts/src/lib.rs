@@ -2,6 +2,8 @@
 //!
 //! An alert and the notifications that tell it are stored in one transaction, so a crash loses neither and tells nothing
 //! twice. A notification is delivered afterwards, at least once, always under the same id.
+//!
+//! Its types and rules are in [`recado_domain::alert`] and [`recado_domain::sample`].
 
 pub mod alert_config;
 pub mod alert_routes;

@@ -76,7 +76,7 @@ impl JobHandler for BatchJobs {
     ) -> Option<BoxFuture<'a, PortResult<Verdict>>> {
         match job {
             TurnsJob::Batch(job) => Some(Box::pin(handle_batch_job(deps, job, receives))),
-            _ => None,
+            TurnsJob::Turn(_) | TurnsJob::AgentReturn(_) | TurnsJob::File(_) => None,
         }
     }
 }

@@ -1,5 +1,7 @@
 //! Batches: invitations of many guests by one request. The request is stored with its recipients and acknowledged; a background
 //! job makes the invitations, piece by piece, at a share of the instance's rate.
+//!
+//! Its types and rules are in [`recado_domain::invitations`].
 
 pub mod batch_job;
 pub mod batch_routes;

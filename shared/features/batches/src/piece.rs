@@ -5,6 +5,8 @@ use crate::direct::{MadeInvitation, commit_directly, made_of, status_of, store_r
 use crate::request_of;
 use futures::stream::{self, StreamExt};
 use jiff::tz::TimeZone;
+use recado_delivery_rules::delivery_permission::DeliveryPermission;
+use recado_delivery_rules::invitation_permission::judge_uncapped;
 use recado_domain::access::Caller;
 use recado_domain::ids::{GuestId, InvitationId};
 use recado_domain::invitations::{Batch, BatchChunk, Guest, Invitation, InvitationStatus, RecipientStatus};
@@ -13,8 +15,6 @@ use recado_invitations::preparation::{
     InvitationContext, begin_invitation, find_zone, prepare_for_guest, write_for_guest,
 };
 use recado_invitations::{InvitationError, send_ready};
-use recado_occasions::invitation_permission::judge_uncapped;
-use recado_opt_outs::delivery_permission::DeliveryPermission;
 use recado_pipeline::Deps;
 use recado_pipeline::deps::capabilities;
 use recado_pipeline::steps::unreadable::pass_over_unreadable;

@@ -1,4 +1,6 @@
 //! The use case of `recado apply`: checks a document against the stored configuration and reports the changes.
+//!
+//! Its types and rules are in [`recado_domain::config`].
 
 pub mod audit;
 pub mod audit_routes;

@@ -1,4 +1,6 @@
 //! Finds, exports and erases the data of a person.
+//!
+//! Its types and rules are in [`recado_domain::contact`] and [`recado_domain::retention`].
 
 mod belongings;
 pub mod contact_pictures;

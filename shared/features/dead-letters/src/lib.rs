@@ -1,4 +1,6 @@
 //! Reads, redrives and deletes dead letters for operators.
+//!
+//! Its types and rules are in [`recado_domain::dead_letter`].
 
 pub mod dead_letter_retention;
 mod forecast;

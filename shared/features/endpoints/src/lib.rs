@@ -2,6 +2,8 @@
 //!
 //! Each endpoint has a state with its place in the log of events ([`recado_domain::webhook_endpoint`]). A pass posts what is next and
 //! then stores the results, so a crash repeats what was under way and loses nothing. The endpoints themselves are configuration.
+//!
+//! Its types and rules are in [`recado_domain::published_event`] and [`recado_domain::webhook_endpoint`].
 
 pub mod endpoint_routes;
 pub mod event_routes;

@@ -62,7 +62,7 @@ impl JobHandler for FileJobs {
     ) -> Option<BoxFuture<'a, PortResult<Verdict>>> {
         match job {
             TurnsJob::File(job) => Some(Box::pin(handle_file_job(deps, job))),
-            _ => None,
+            TurnsJob::Turn(_) | TurnsJob::AgentReturn(_) | TurnsJob::Batch(_) => None,
         }
     }
 }

@@ -1,4 +1,6 @@
 //! Files of messages: they are fetched, read, shown to models and deleted.
+//!
+//! Its types and rules are in [`recado_domain::message`] and [`recado_domain::media_type`].
 
 pub mod due_files;
 pub mod file_fetch;

@@ -2,6 +2,8 @@
 //!
 //! The attempt is stored before the carrier is asked, and its outcome after it. So a crash in between leaves an attempt of unknown
 //! outcome, which is repeated only where the carrier recognizes the repeat.
+//!
+//! Its types and rules are in [`recado_domain::email`].
 
 pub mod email_outbox;
 pub mod overdue_emails;
@@ -9,6 +11,7 @@ pub mod overdue_emails;
 use crate::email_outbox::{move_email_to_dead_letters, outbox_of, requeue_dead_email, save_outbox};
 use futures::future::BoxFuture;
 use jiff::{SignedDuration, Timestamp};
+use recado_delivery_rules::invitation_permission::{AttemptPermission, judge_attempt};
 use recado_domain::config::{EmailSender, Tenant};
 use recado_domain::email::{
     EMAIL_JOB_WAIT_MAX, Email, EmailLimits, EmailOutbox, EmailState, FailedAttempt, InvalidEmailTransition,
@@ -18,12 +21,11 @@ use recado_domain::invitations::{BATCH_PERMIT, Invitation};
 use recado_domain::millis::add_duration;
 use recado_domain::reason::Reason;
 use recado_domain::wake_up::{EmailJob, OutboundJob};
-use recado_occasions::invitation_permission::{AttemptPermission, judge_attempt};
 use recado_pipeline::Deps;
 use recado_pipeline::hooks::job_handler::JobHandler;
 use recado_pipeline::steps::invited_tenant::find_tenant;
 use recado_pipeline::steps::queue_message::{REQUEUE_AFTER_RECEIVES, decide_verdict};
-use recado_pipeline::steps::trace_span::continue_trace;
+use recado_pipeline::steps::trace_span::{JOB_TARGET, continue_trace};
 use recado_pipeline::steps::verdict::Verdict;
 use recado_pipeline::steps::wake_up::enqueue_outbound;
 use recado_ports::ports::{EmailError, EmailSenders, PortResult, WriteOutcome};
@@ -85,7 +87,7 @@ async fn handle_email_job(
     deadline: Option<Timestamp>,
 ) -> Verdict {
     let span = tracing::info_span!(
-        "send_email", invitation_id = %job.invitation, correlation_id = %job.correlation, receives
+        target: JOB_TARGET, "send_email", invitation_id = %job.invitation, correlation_id = %job.correlation, receives
     );
     continue_trace(&span, &job.correlation, job.parent);
     async {

@@ -2,6 +2,8 @@
 //!
 //! An invitation is stored with its claims first, and then becomes a message under an idempotency key of its own. After a crash in
 //! between, the repeated request finds it and goes on.
+//!
+//! Its types and rules are in [`recado_domain::invitations`].
 
 pub mod cancelled_batch;
 pub mod dispatch;

@@ -1,10 +1,10 @@
 //! Lists occasions and their guests, adds guests and deletes them.
+//!
+//! Its types and rules are in [`recado_domain::invitations`].
 
-pub mod delivery_rules;
 pub mod forgotten_recipients;
 pub mod guest_reply;
 pub mod guests;
-pub mod invitation_permission;
 pub mod occasion_problems;
 pub mod occasion_reminders;
 pub mod occasion_routes;

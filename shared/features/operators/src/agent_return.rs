@@ -26,7 +26,7 @@ impl JobHandler for AgentReturns {
     ) -> Option<BoxFuture<'a, PortResult<Verdict>>> {
         match job {
             TurnsJob::AgentReturn(job) => Some(Box::pin(handle_return_timer(deps, job))),
-            _ => None,
+            TurnsJob::Turn(_) | TurnsJob::File(_) | TurnsJob::Batch(_) => None,
         }
     }
 }

@@ -1,4 +1,6 @@
 //! The operators' use cases: they list conversations and messages, take over, answer, give back, resolve, label and note.
+//!
+//! Its types and rules are in [`recado_domain::conversation`].
 
 pub mod agent_return;
 pub mod annotation_routes;

@@ -1,6 +1,7 @@
 //! Lists the opt-outs of a tenant, and ends messages for whoever follows an unsubscribe link.
+//!
+//! Its types and rules are in [`recado_domain::opt_out`].
 
-pub mod delivery_permission;
 pub mod opt_out;
 pub mod opt_out_routes;
 pub mod unsubscribe;

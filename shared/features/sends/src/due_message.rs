@@ -1,14 +1,14 @@
 //! Sends scheduled messages that are due.
 
 use jiff::Timestamp;
+use recado_delivery_rules::delivery_permission::DeliveryPermission;
+use recado_delivery_rules::invitation_permission::judge_stored_invitation;
 use recado_domain::config::InstanceConfig;
 use recado_domain::context::MessageContext;
 use recado_domain::ids::TenantId;
 use recado_domain::message::PreparedContent;
 use recado_domain::reason::Reason;
 use recado_domain::scheduled::{NotPending, ScheduledId, ScheduledMessage};
-use recado_occasions::invitation_permission::judge_stored_invitation;
-use recado_opt_outs::delivery_permission::DeliveryPermission;
 use recado_pipeline::Deps;
 use recado_pipeline::deps::pair_rate;
 use recado_pipeline::steps::client_message::{

@@ -2,6 +2,8 @@
 //!
 //! A message to be sent now gets the next ordinal of the contact's conversation. A message for later is a record of its
 //! own until it is due. Neither message answers the contact or takes the conversation over.
+//!
+//! Its types and rules are in [`recado_domain::scheduled`] and [`recado_domain::outgoing`].
 
 pub mod due_message;
 pub mod due_messages;

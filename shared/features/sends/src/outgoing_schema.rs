@@ -1,7 +1,7 @@
 //! Schemas of the content that can be sent: less than [`recado_domain::content::Content`] holds, and in another form. Every other type
 //! of the API's JSON describes itself, those of other crates with their feature `schema`. Only tests compile this.
 //!
-//! A test holds every answer and every accepted request of the tests of this crate against the schemas.
+//! A test of `recado-features` holds every answer and every accepted request of its tests against the schemas.
 #![expect(dead_code, reason = "these types only describe")]
 
 use recado_domain::content::{ContactCard, ListSection, MediaKind};

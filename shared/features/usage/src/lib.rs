@@ -1,4 +1,6 @@
 //! Lists what models used and which messages the provider charged, summed up by day, agent, model, country or tenant.
+//!
+//! Its types and rules are in [`recado_domain::usage`], [`recado_domain::price`] and [`recado_domain::budget`].
 
 pub mod usage_routes;
 

@@ -13,6 +13,9 @@ use tracing_opentelemetry::OpenTelemetrySpanExt;
 /// Target of the spans that exist for traces alone. Logs leave them out.
 pub const TRACE_TARGET: &str = "recado::trace";
 
+/// Target of the spans of jobs that features do.
+pub const JOB_TARGET: &str = "recado_pipeline::job";
+
 /// The id that the trace of the next root span gets, as a value of the current context. Whoever generates ids looks for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ChosenTraceId(pub TraceId);

@@ -7,6 +7,9 @@ use tracing::Span;
 /// Target of the spans that exist for traces alone. Logs leave them out.
 pub const TRACE_TARGET: &str = "recado::trace";
 
+/// Target of the spans of jobs that features do.
+pub const JOB_TARGET: &str = "recado_pipeline::job";
+
 /// Puts a span into a trace: here it does nothing.
 pub fn continue_trace(_: &Span, _: &CorrelationId, _: Option<ParentSpan>) {}
 

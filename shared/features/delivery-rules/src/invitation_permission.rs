@@ -1,6 +1,6 @@
 //! Tells whether an invitation may leave: what its guest said of messages that nobody asked for, and the rules of its tenant.
 
-use crate::occasion_reminders::find_planned;
+use crate::delivery_permission::{DeliveryPermission, DeliveryRecipient, judge_deliveries, judge_delivery};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use recado_domain::config::Tenant;
@@ -9,9 +9,7 @@ use recado_domain::ids::{BatchId, InvitationId};
 use recado_domain::invitations::{BatchState, Guest, Invitation, ScheduledInvitation};
 use recado_domain::opt_out::RecipientAddress;
 use recado_domain::reason::Reason;
-use recado_opt_outs::delivery_permission::{
-    DeliveryPermission, DeliveryRecipient, judge_deliveries, judge_delivery,
-};
+use recado_occasions::occasion_reminders::find_planned;
 use recado_pipeline::Deps;
 use recado_ports::ports::{PageRequest, PortResult};
 use recado_ports::records::batches::find_batch;
