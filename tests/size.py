@@ -42,7 +42,7 @@ PARTS = {
     "the path of a message": r"shared/pipeline/",
     "all": r"",
 }
-LIMITS = {"stores, ports, moving, configuration": 32_100, "the path of a message": 11_980, "all": 136_200}
+LIMITS = {"stores, ports, moving, configuration": 32_100, "the path of a message": 12_000, "all": 136_200}
 ROOM_LIMIT = 2_500
 STORE_METHODS = 60
 
