@@ -37,8 +37,8 @@ PARTS = {
     "stores, ports, moving, configuration": r"shared/(embedded|aws|ports|moving)/|shared/domain/src/(moving|config)"
     r"|shared/pipeline/src/(deps|commit_order)\.rs"
     r"|shared/features/configuration/src/(lib|audited_changes|change_check|document_routes|endpoint_records|entries|entry_requests"
-    r"|entry_routes|instance_webhook|invitation_entries|named_urls|prune|start|surroundings|tenant_check|webhook_endpoints)\.rs"
-    r"|shared/features/sends/src/outgoing_schema|shared/cli/src/.*(apply|config)",
+    r"|entry_routes|invitation_entries|named_urls|prune|start|surroundings|tenant_check|webhook_endpoints)\.rs"
+    r"|shared/features/(instance-setup/src/instance_webhook|sends/src/outgoing_schema)|shared/cli/src/.*(apply|config)",
     "the path of a message": r"shared/pipeline/",
     "all": r"",
 }

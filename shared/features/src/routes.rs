@@ -80,11 +80,11 @@ macro_rules! list_operator_routes {
             PUT "/v1/instances/{id}" Configure => instances::put_entry;
             DELETE "/v1/instances/{id}" Configure => instances::delete_entry;
             // Its answer holds the webhook secret.
-            GET "/v1/instances/{id}/webhook" Configure => recado_configuration::instance_webhook::get_instance_webhook;
+            GET "/v1/instances/{id}/webhook" Configure => recado_instance_setup::instance_webhook::get_instance_webhook;
             // They send the instance's key, and a QR code opens the number.
-            POST "/v1/instances/{id}/connect" Configure => recado_configuration::onboarding_routes::post_connect;
-            POST "/v1/instances/{id}/pairing" Configure => recado_configuration::onboarding_routes::post_pairing;
-            POST "/v1/instances/{id}/check" Configure => recado_configuration::onboarding_routes::post_check;
+            POST "/v1/instances/{id}/connect" Configure => recado_instance_setup::onboarding_routes::post_connect;
+            POST "/v1/instances/{id}/pairing" Configure => recado_instance_setup::onboarding_routes::post_pairing;
+            POST "/v1/instances/{id}/check" Configure => recado_instance_setup::onboarding_routes::post_check;
             // It asks the providers and the model.
             GET "/v1/checks" Configure => recado_checks::check_routes::get_checks;
             GET "/v1/conversations" Read => recado_operators::conversation_routes::list_conversations;
@@ -145,7 +145,7 @@ macro_rules! list_operator_routes {
             GET "/v1/tokens" Administer => recado_http::api::tokens::list_tokens;
             POST "/v1/tokens" Administer => recado_http::api::tokens::post_token;
             DELETE "/v1/tokens/{name}" Administer => recado_http::api::tokens::delete_token;
-            GET "/v1/audit" Configure => recado_configuration::audit_routes::get_audit;
+            GET "/v1/audit" Configure => recado_audit::audit_routes::get_audit;
             GET "/v1/events" Read => recado_endpoints::event_routes::get_events;
             GET "/v1/events/stream" Read => recado_endpoints::event_routes::stream::get_event_stream;
             POST "/v1/events/tickets" Read => recado_endpoints::event_routes::tickets::post_push_ticket;

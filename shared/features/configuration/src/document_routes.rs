@@ -1,22 +1,20 @@
 //! `/v1/config`: the configuration, and the webhook URLs and secrets to enter at the provider.
 
-use crate::audit;
 use crate::entry_requests::asked_parties;
+use crate::secret_reads::note_secrets_read;
 use crate::{ApplyOptions, ConfigurationChange, ConfigurationChangeKind, ConfigureError};
-use axum::body::Body;
-use axum::extract::State;
-use axum::http::{HeaderMap, StatusCode};
-use axum::{Extension, Json};
-use recado_domain::access::Caller;
+use axum::Json;
+use axum::http::StatusCode;
 use recado_domain::config::{ConfigDocument, Instance, KeptEntry, name_entry};
 use recado_domain::ids::InstanceId;
 use recado_domain::provider::Provider;
 use recado_domain::{SignedDuration, Timestamp};
-use recado_http::api::context::{Api, BODY_MAX};
+use recado_http::api::context::Api;
 #[cfg(feature = "schema")]
 use recado_http::api::problem_answers::{Conflict, NotFound, Unprocessable};
+use recado_http::api::request::{Asked, JsonAnswer, RequestBody};
 use recado_http::problem::HttpProblem;
-use recado_http::query::{PathParam, QueryParams, parse_json_body, parse_optional_body, read_body};
+use recado_http::query::{PathParam, QueryParams};
 use recado_pipeline::records::applied_file::read_applied_file;
 use recado_pipeline::table::put_record;
 use recado_whatsapp::describe_webhook_setup;
@@ -75,10 +73,7 @@ pub struct ConfigurationView {
     tag = "Configuration",
     responses((status = 200, body = ConfigurationView, description = "The configuration"))
 ))]
-pub async fn get_configuration(
-    State(api): State<Api>,
-    Extension(caller): Extension<Caller>,
-) -> Result<Json<ConfigurationView>, HttpProblem> {
+pub async fn get_configuration(Asked(api, caller): Asked) -> JsonAnswer<ConfigurationView> {
     let document = crate::read_configuration(&api.deps, &caller).await?;
     let site = WebhookSetups::for_instances(&api, &document.instances).await?;
     let instances = document
@@ -103,11 +98,8 @@ pub struct WebhooksView {
     tag = "Configuration",
     responses((status = 200, body = WebhooksView, description = "The webhook settings, with their secrets"))
 ))]
-pub async fn list_webhooks(
-    State(api): State<Api>,
-    Extension(caller): Extension<Caller>,
-) -> Result<Json<WebhooksView>, HttpProblem> {
-    audit::note_secrets_read(&api.deps, &caller).await?;
+pub async fn list_webhooks(Asked(api, caller): Asked) -> JsonAnswer<WebhooksView> {
+    note_secrets_read(&api.deps, &caller).await?;
     let document = crate::read_configuration(&api.deps, &caller).await?;
     let site = WebhookSetups::for_instances(&api, &document.instances).await?;
     let instances = document
@@ -121,8 +113,7 @@ pub async fn list_webhooks(
 
 /// The options of applying a document.
 #[derive(Debug, Deserialize)]
-#[cfg_attr(feature = "schema", derive(utoipa::IntoParams))]
-#[cfg_attr(feature = "schema", into_params(parameter_in = Query))]
+#[cfg_attr(feature = "schema", derive(utoipa::IntoParams), into_params(parameter_in = Query))]
 #[serde(deny_unknown_fields)]
 pub struct ApplyQuery {
     /// `true`: what the document does not name is removed. An instance with conversations or dead letters is disabled
@@ -157,13 +148,11 @@ pub struct ApplyQuery {
     )
 ))]
 pub async fn put_configuration(
-    State(api): State<Api>,
-    Extension(caller): Extension<Caller>,
+    Asked(api, caller): Asked,
     QueryParams(wanted): QueryParams<ApplyQuery>,
-    headers: HeaderMap,
-    body: Body,
-) -> Result<Json<AppliedView>, HttpProblem> {
-    let document: ConfigDocument = parse_json_body(&read_body(&headers, body, BODY_MAX).await?)?;
+    body: RequestBody,
+) -> JsonAnswer<AppliedView> {
+    let document: ConfigDocument = body.parse().await?;
     let named = document.instances.clone();
     let is_file = wanted.file && api.options.applies_file && caller.scope.tenant().is_none();
     let otherwise = if is_file {
@@ -176,7 +165,7 @@ pub async fn put_configuration(
     let site = WebhookSetups::for_instances(&api, &named).await?;
     // What a dry run makes is not kept, nor are the secrets of what is new in it.
     if !named.is_empty() && !wanted.dry_run {
-        audit::note_secrets_read(&api.deps, &caller).await?;
+        note_secrets_read(&api.deps, &caller).await?;
     }
     let options = ApplyOptions {
         prune: wanted.prune,
@@ -241,13 +230,11 @@ fn warn_of_replaced(changes: &[ConfigurationChange], otherwise: &[KeptEntry]) ->
     )
 ))]
 pub async fn post_configuration(
-    state: State<Api>,
-    Extension(caller): Extension<Caller>,
+    asked: Asked,
     query: QueryParams<ApplyQuery>,
-    headers: HeaderMap,
-    body: Body,
-) -> Result<Json<AppliedView>, HttpProblem> {
-    put_configuration(state, Extension(caller), query, headers, body).await
+    body: RequestBody,
+) -> JsonAnswer<AppliedView> {
+    put_configuration(asked, query, body).await
 }
 
 /// The longest time for which the secret before can stay valid, in seconds: 30 days.
@@ -294,14 +281,11 @@ pub struct RotatedSecretView {
     )
 ))]
 pub async fn post_secret_rotation(
-    State(api): State<Api>,
-    Extension(caller): Extension<Caller>,
+    Asked(api, caller): Asked,
     PathParam(id): PathParam<String>,
-    headers: HeaderMap,
-    body: Body,
-) -> Result<Json<RotatedSecretView>, HttpProblem> {
-    let body = read_body(&headers, body, BODY_MAX).await?;
-    let asked: RotateRequest = parse_optional_body(&body)?;
+    body: RequestBody,
+) -> JsonAnswer<RotatedSecretView> {
+    let asked: RotateRequest = body.parse_optional().await?;
     let overlap = match asked.overlap_seconds {
         None => Instance::SECRET_OVERLAP,
         Some(seconds @ ..=OVERLAP_MAX) => SignedDuration::from_secs(seconds.cast_signed()),

@@ -249,20 +249,6 @@ fn check_needed(own: &ConfigDocument, removed: &ConfigRemoval) -> Result<(), Con
     Ok(())
 }
 
-/// Returns the instance within the caller's scope, after what is about to be done at its provider is audited.
-pub async fn begin_onboarding(
-    deps: &Deps,
-    caller: &Caller,
-    id: &str,
-    action: AuditAction,
-) -> Result<Instance, ConfigureError> {
-    let instance: Instance = find_entry(deps, caller, id).await?;
-    let begun = action.on_object(Some(&instance.tenant), "instance", instance.id.as_str());
-    audit_action(deps, caller, begun).await?;
-    tracing::info!(by = %caller.name, instance_id = %instance.id, action = action.as_str(), "at the provider");
-    Ok(instance)
-}
-
 /// Gives the instance the next version of its webhook secret, and returns the instance as it is now. The secret before
 /// is accepted for `overlap` more.
 pub async fn rotate_secret(

@@ -2,25 +2,23 @@
 
 use crate::{AskedParties, ChangedEntry, ConfigurationChange, EntryMatch};
 use axum::Json;
-use axum::body::Body;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use recado_domain::access::Caller;
 use recado_domain::config::ConfigEntry;
 use recado_domain::ids::TenantId;
-use recado_http::api::context::{Api, BODY_MAX};
+use recado_http::api::context::Api;
 use recado_http::api::error_mapping::list_problem;
+use recado_http::api::request::{Asked, JsonAnswer, RequestBody};
 use recado_http::api::view::ListView;
 use recado_http::problem::HttpProblem;
-use recado_http::query::{parse_json_body, parse_page_request, read_body};
+use recado_http::query::parse_page_request;
 use recado_pipeline::records::applied_file::read_applied_file;
 use recado_pipeline::table::Record;
 use serde::{Deserialize, Serialize};
 
 /// The filter and the page of a list of calendars, tools, agents or instances.
 #[derive(Debug, Deserialize)]
-#[cfg_attr(feature = "schema", derive(utoipa::IntoParams))]
-#[cfg_attr(feature = "schema", into_params(parameter_in = Query))]
+#[cfg_attr(feature = "schema", derive(utoipa::IntoParams), into_params(parameter_in = Query))]
 #[serde(deny_unknown_fields)]
 pub struct EntryListQuery {
     /// Only of this tenant.
@@ -35,8 +33,7 @@ pub struct EntryListQuery {
 
 /// The page of the list of tenants.
 #[derive(Debug, Deserialize)]
-#[cfg_attr(feature = "schema", derive(utoipa::IntoParams))]
-#[cfg_attr(feature = "schema", into_params(parameter_in = Query))]
+#[cfg_attr(feature = "schema", derive(utoipa::IntoParams), into_params(parameter_in = Query))]
 #[serde(deny_unknown_fields)]
 pub struct TenantListQuery {
     /// Number of items on a page: 1 to 200, 50 if absent.
@@ -58,8 +55,7 @@ impl From<TenantListQuery> for EntryListQuery {
 
 /// The option of a removal.
 #[derive(Debug, Deserialize)]
-#[cfg_attr(feature = "schema", derive(utoipa::IntoParams))]
-#[cfg_attr(feature = "schema", into_params(parameter_in = Query))]
+#[cfg_attr(feature = "schema", derive(utoipa::IntoParams), into_params(parameter_in = Query))]
 #[serde(deny_unknown_fields)]
 pub struct RemovalQuery {
     /// `true`: an instance is removed or disabled also if it still owes a reply.
@@ -86,25 +82,23 @@ const ENTRY_SOURCE: header::HeaderName = header::HeaderName::from_static("x-entr
 
 /// Answers with a page of the entries that a token opens.
 pub async fn list_opened_entries<T: ConfigEntry + Record>(
-    api: &Api,
-    caller: &Caller,
+    Asked(api, caller): Asked,
     wanted: impl Into<EntryListQuery>,
-) -> Result<Json<ListView<T>>, HttpProblem> {
+) -> JsonAnswer<ListView<T>> {
     let wanted: EntryListQuery = wanted.into();
     let page = parse_page_request(wanted.limit, wanted.cursor)?;
     let tenant = wanted.tenant.as_ref();
-    let found = crate::list_visible_entries::<T>(&api.deps, caller, tenant, &page).await;
+    let found = crate::list_visible_entries::<T>(&api.deps, &caller, tenant, &page).await;
     let found = found.map_err(|error| list_problem(error, page.cursor.is_some()))?;
     Ok(Json(ListView::from_page(found, std::convert::identity)))
 }
 
 /// Answers with an entry, its version and its source.
 pub async fn show_entry<T: ConfigEntry>(
-    api: &Api,
-    caller: &Caller,
+    Asked(api, caller): Asked,
     id: &str,
 ) -> Result<Response, HttpProblem> {
-    let entry: T = crate::find_entry(&api.deps, caller, id).await?;
+    let entry: T = crate::find_entry(&api.deps, &caller, id).await?;
     let source = if api.options.applies_file {
         Some(read_applied_file(api.deps.store()).await?.find_source(&entry))
     } else {
@@ -116,51 +110,46 @@ pub async fn show_entry<T: ConfigEntry>(
 
 /// Creates the entry of a request's body.
 pub async fn create_entry<T: ConfigEntry>(
-    api: &Api,
-    caller: &Caller,
-    headers: &HeaderMap,
-    body: Body,
+    Asked(api, caller): Asked,
+    body: RequestBody,
 ) -> Result<Response, HttpProblem> {
-    let entry: T = parse_json_body(&read_body(headers, body, BODY_MAX).await?)?;
-    let created = crate::create_entry(&api.deps, caller, entry, asked_parties(api)).await?;
+    let entry: T = body.parse().await?;
+    let created = crate::create_entry(&api.deps, &caller, entry, asked_parties(&api)).await?;
     answer_changed(StatusCode::CREATED, created)
 }
 
 /// Replaces an entry by that of the request's body.
 pub async fn change_entry<T: ConfigEntry>(
-    api: &Api,
-    caller: &Caller,
+    Asked(api, caller): Asked,
     id: &str,
-    headers: &HeaderMap,
-    body: Body,
+    body: RequestBody,
 ) -> Result<Response, HttpProblem> {
-    let Some(expected) = parse_if_match(headers)? else {
+    let Some(expected) = parse_if_match(&body.headers)? else {
         return Err(HttpProblem::new(
             StatusCode::PRECONDITION_REQUIRED,
             "name the version to change in If-Match: the ETag of GET, or * for any",
         ));
     };
-    let entry: T = parse_json_body(&read_body(headers, body, BODY_MAX).await?)?;
+    let entry: T = body.parse().await?;
     if entry.entry_id() != id {
         return Err(HttpProblem::bad_request(
             "the id in the body is not that of the path",
         ));
     }
-    let asks = asked_parties(api);
-    let changed = crate::change_entry(&api.deps, caller, entry, &expected, asks).await?;
+    let asks = asked_parties(&api);
+    let changed = crate::change_entry(&api.deps, &caller, entry, &expected, asks).await?;
     answer_changed(StatusCode::OK, changed)
 }
 
 /// Removes or disables an entry.
 pub async fn remove_entry<T: ConfigEntry>(
-    api: &Api,
-    caller: &Caller,
+    Asked(api, caller): Asked,
     id: &str,
     headers: &HeaderMap,
     force: bool,
-) -> Result<Json<ConfigurationChange>, HttpProblem> {
+) -> JsonAnswer<ConfigurationChange> {
     let expected = parse_if_match(headers)?.unwrap_or(EntryMatch::Any);
-    let removed = crate::remove_entry::<T>(&api.deps, caller, id, &expected, force).await?;
+    let removed = crate::remove_entry::<T>(&api.deps, &caller, id, &expected, force).await?;
     Ok(Json(removed))
 }
 

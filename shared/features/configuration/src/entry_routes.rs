@@ -22,16 +22,11 @@ macro_rules! declare_entry_kind {
             use crate::entry_requests::ChangedEntryView;
             #[cfg(feature = "schema")]
             use recado_http::api::problem_answers::{Conflict, NotFound, PreconditionFailed, PreconditionRequired, Unprocessable};
+            use recado_http::api::request::{Asked, JsonAnswer, RequestBody};
             use recado_http::api::view::ListView;
-            use recado_http::api::context::Api;
             use recado_http::problem::HttpProblem;
             use recado_http::query::{PathParam, QueryParams};
-            use axum::body::Body;
-            use axum::extract::State;
-            use axum::http::HeaderMap;
             use axum::response::Response;
-            use axum::{Extension, Json};
-            use recado_domain::access::Caller;
             use $($place)::+::$kind;
 
             #[cfg_attr(feature = "schema", utoipa::path(
@@ -48,11 +43,10 @@ macro_rules! declare_entry_kind {
                 ))
             ))]
             pub async fn list_entries(
-                State(api): State<Api>,
-                Extension(caller): Extension<Caller>,
+                asked: Asked,
                 QueryParams(wanted): QueryParams<entries::$query>,
-            ) -> Result<Json<ListView<$kind>>, HttpProblem> {
-                entries::list_opened_entries::<$kind>(&api, &caller, wanted).await
+            ) -> JsonAnswer<ListView<$kind>> {
+                entries::list_opened_entries::<$kind>(asked, wanted).await
             }
 
             #[cfg_attr(feature = "schema", utoipa::path(
@@ -65,11 +59,10 @@ macro_rules! declare_entry_kind {
                 responses((status = 200, body = $kind, description = concat!("The ", $name)), NotFound)
             ))]
             pub async fn get_entry(
-                State(api): State<Api>,
-                Extension(caller): Extension<Caller>,
+                asked: Asked,
                 PathParam(id): PathParam<String>,
             ) -> Result<Response, HttpProblem> {
-                entries::show_entry::<$kind>(&api, &caller, &id).await
+                entries::show_entry::<$kind>(asked, &id).await
             }
 
             #[cfg_attr(feature = "schema", utoipa::path(
@@ -90,13 +83,8 @@ macro_rules! declare_entry_kind {
                     Unprocessable
                 )
             ))]
-            pub async fn post_entry(
-                State(api): State<Api>,
-                Extension(caller): Extension<Caller>,
-                headers: HeaderMap,
-                body: Body,
-            ) -> Result<Response, HttpProblem> {
-                entries::create_entry::<$kind>(&api, &caller, &headers, body).await
+            pub async fn post_entry(asked: Asked, body: RequestBody) -> Result<Response, HttpProblem> {
+                entries::create_entry::<$kind>(asked, body).await
             }
 
             #[cfg_attr(feature = "schema", utoipa::path(
@@ -125,17 +113,16 @@ macro_rules! declare_entry_kind {
                 )
             ))]
             pub async fn put_entry(
-                State(api): State<Api>,
-                Extension(caller): Extension<Caller>,
+                asked: Asked,
                 PathParam(id): PathParam<String>,
-                headers: HeaderMap,
-                body: Body,
+                body: RequestBody,
             ) -> Result<Response, HttpProblem> {
-                entries::change_entry::<$kind>(&api, &caller, &id, &headers, body).await
+                entries::change_entry::<$kind>(asked, &id, body).await
             }
 
             $(
                 use crate::ConfigurationChange;
+                use axum::http::HeaderMap;
 
                 #[cfg_attr(feature = "schema", utoipa::path(
                     delete,
@@ -162,13 +149,12 @@ macro_rules! declare_entry_kind {
                     )
                 ))]
                 pub async fn delete_entry(
-                    State(api): State<Api>,
-                    Extension(caller): Extension<Caller>,
+                    asked: Asked,
                     PathParam(id): PathParam<String>,
                     QueryParams(wanted): QueryParams<entries::RemovalQuery>,
                     headers: HeaderMap,
-                ) -> Result<Json<ConfigurationChange>, HttpProblem> {
-                    entries::remove_entry::<$kind>(&api, &caller, &id, &headers, wanted.force).await
+                ) -> JsonAnswer<ConfigurationChange> {
+                    entries::remove_entry::<$kind>(asked, &id, &headers, wanted.force).await
                 }
             )?
         }

@@ -2,15 +2,12 @@
 //!
 //! Its types and rules are in [`recado_domain::config`].
 
-pub mod audit;
-pub mod audit_routes;
 pub mod configuration_problems;
 pub mod document_routes;
 pub mod endpoint_state;
 pub mod entry_requests;
 pub mod entry_routes;
-pub mod instance_webhook;
-pub mod onboarding_routes;
+pub mod secret_reads;
 
 use recado_domain::access::Caller;
 use recado_domain::config::{ConfigDocument, ConfigError, ConfigNames, Entry, EntryRef};
@@ -39,8 +36,8 @@ mod webhook_endpoints;
 
 use crate::audited_changes::{describe_change, list_audited_changes};
 pub use crate::entries::{
-    ChangedEntry, EntryMatch, begin_onboarding, change_entry, compute_version, create_entry, find_entry,
-    list_visible_entries, remove_entry, rotate_secret,
+    ChangedEntry, EntryMatch, change_entry, compute_version, create_entry, find_entry, list_visible_entries,
+    remove_entry, rotate_secret,
 };
 use crate::prune::PlannedRemoval;
 pub use crate::start::{StartedConfiguration, apply_start_file, list_changed_otherwise};

@@ -18,7 +18,6 @@ use messages::{KnownRecords, line_number};
 use recado_access as tokens;
 use recado_access::NewToken;
 use recado_configuration::EntryMatch;
-use recado_configuration::audit;
 use recado_contacts::{ContactQuery, EraseReport};
 use recado_domain::access::{Caller, Scope, TokenRole};
 use recado_domain::config::{Agent, Instance, InstanceConfig, Tenant};
@@ -253,8 +252,8 @@ impl Stranger {
                     ..AuditFilter::default()
                 };
                 let all = AuditFilter::default();
-                shown(audit::list_audit(world, caller, all, &page()).await)
-                    + &shown(audit::list_audit(world, caller, of_theirs, &page()).await)
+                shown(recado_audit::list_audit(world, caller, all, &page()).await)
+                    + &shown(recado_audit::list_audit(world, caller, of_theirs, &page()).await)
             }
         }
     }

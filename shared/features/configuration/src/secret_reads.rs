@@ -1,30 +1,11 @@
-//! Lists the audit, and notes what only reads.
+//! Notes in the audit who reads webhook secrets.
 
 use recado_domain::access::Caller;
-use recado_domain::audit::{AuditAction, AuditEntry};
+use recado_domain::audit::AuditAction;
 use recado_domain::config::Instance;
 use recado_pipeline::Deps;
 use recado_pipeline::steps::audit::audit_action;
-use recado_ports::ports::{Page, PageRequest, PortResult};
-use recado_ports::records::audit::{self, AuditFilter};
-
-/// Lists the entries within the caller's scope that match `filter`, the newest first.
-pub async fn list_audit(
-    deps: &Deps,
-    caller: &Caller,
-    mut filter: AuditFilter,
-    page: &PageRequest,
-) -> PortResult<Page<AuditEntry>> {
-    if filter
-        .tenant
-        .as_ref()
-        .is_some_and(|tenant| !caller.scope.covers(tenant))
-    {
-        return Ok(Page::empty());
-    }
-    filter.tenant = caller.scope.tenant().cloned().or(filter.tenant);
-    audit::list_audit(deps.store(), &filter, page).await
-}
+use recado_ports::ports::PortResult;
 
 /// Notes that `caller` reads the webhook secrets of its instances.
 pub async fn note_secrets_read(deps: &Deps, caller: &Caller) -> PortResult<()> {

@@ -1,8 +1,9 @@
 //! `/v1/instances/{id}/webhook`: shows what is to be set up at an instance's provider.
 
-use crate::audit;
-use crate::document_routes::{WebhookSetupView, WebhookSetups};
 use axum::Json;
+use recado_configuration::document_routes::{WebhookSetupView, WebhookSetups};
+use recado_configuration::find_entry;
+use recado_configuration::secret_reads::note_secret_read;
 use recado_domain::config::Instance;
 #[cfg(feature = "schema")]
 use recado_http::api::problem_answers::NotFound;
@@ -23,8 +24,8 @@ pub async fn get_instance_webhook(
     Asked(api, caller): Asked,
     PathParam(id): PathParam<String>,
 ) -> JsonAnswer<WebhookSetupView> {
-    let instance: Instance = crate::find_entry(&api.deps, &caller, &id).await?;
-    audit::note_secret_read(&api.deps, &caller, &instance).await?;
+    let instance: Instance = find_entry(&api.deps, &caller, &id).await?;
+    note_secret_read(&api.deps, &caller, &instance).await?;
     let site = WebhookSetups::for_instances(&api, std::slice::from_ref(&instance)).await?;
     Ok(Json(site.setup_view(&instance, true)))
 }

@@ -1,6 +1,5 @@
 //! `/v1/audit`: who did what. There is no route that writes, changes or deletes an entry.
 
-use crate::audit;
 use axum::Json;
 use recado_domain::Timestamp;
 use recado_domain::access::TokenRole;
@@ -101,7 +100,7 @@ pub async fn get_audit(
         since: wanted.since,
         until: wanted.until,
     };
-    let found = audit::list_audit(&api.deps, &caller, filter, &page).await;
+    let found = crate::list_audit(&api.deps, &caller, filter, &page).await;
     let found = found.map_err(|error| list_problem(error, page.cursor.is_some()))?;
     Ok(Json(ListView::from_page(found, AuditEntryView::from)))
 }

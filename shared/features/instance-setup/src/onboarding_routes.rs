@@ -1,12 +1,13 @@
 //! `POST /v1/instances/{id}/connect`, `/pairing` and `/check`: sets an instance up at its provider.
 
-use crate::begin_onboarding;
-use crate::document_routes::is_own_app_proven;
 use axum::Json;
 use axum::http::StatusCode;
 use futures::future::{Either, select};
+use recado_configuration::document_routes::is_own_app_proven;
+use recado_configuration::find_entry;
 use recado_domain::access::Caller;
 use recado_domain::audit::AuditAction;
+use recado_domain::config::Instance;
 use recado_domain::ids::InstanceId;
 use recado_domain::secret::Secret;
 use recado_http::api::context::Api;
@@ -16,6 +17,7 @@ use recado_http::api::provider_setup::{ConnectRequest, SetupAction, SetupAnswer,
 use recado_http::api::request::{Asked, JsonAnswer, RequestBody};
 use recado_http::problem::HttpProblem;
 use recado_http::query::PathParam;
+use recado_pipeline::steps::audit::audit_action;
 use recado_whatsapp::describe_webhook_setup;
 use serde::Serialize;
 use std::pin::pin;
@@ -147,12 +149,15 @@ async fn set_up_instance(
     id: &str,
     action: SetupAction,
 ) -> Result<(InstanceId, SetupAnswer), HttpProblem> {
-    let audited = match action {
+    let taken = match action {
         SetupAction::Connect { .. } => AuditAction::InstanceConnected,
         SetupAction::Pair => AuditAction::PairingStarted,
         SetupAction::Check => AuditAction::SetupChecked,
     };
-    let instance = begin_onboarding(&api.deps, caller, id, audited).await?;
+    let instance: Instance = find_entry(&api.deps, caller, id).await?;
+    let begun = taken.on_object(Some(&instance.tenant), "instance", instance.id.as_str());
+    audit_action(&api.deps, caller, begun).await?;
+    tracing::info!(by = %caller.name, instance_id = %instance.id, action = taken.as_str(), "at the provider");
     let not_here = |why: &str| HttpProblem::new(StatusCode::CONFLICT, why);
     let Some(setup) = &api.options.provider_setup else {
         return Err(not_here("this process sets no instance up"));
