@@ -366,13 +366,15 @@ async fn make_attempt(
 
 /// Returns what an error of a carrier means for the e-mail, and when it is asked again.
 fn judge_failure(deps: &Deps, outbox: &EmailOutbox, error: &EmailError, now: Timestamp) -> FailedAttempt {
-    let why = error.to_string();
-    let after = |pause| add_duration(now, pause);
+    let why = match error {
+        EmailError::NeedsCredentials(_) => format!("needs_credentials: {error}"),
+        _ => error.to_string(),
+    };
     let next = next_attempt(deps, outbox.attempts, now);
-    match error {
-        EmailError::Unknown(_) => FailedAttempt::Unknown { why, next },
+    let pause = match error {
+        EmailError::Unknown(_) => return FailedAttempt::Unknown { why, next },
         EmailError::Later { after: None, .. } | EmailError::Refused(_) => {
-            FailedAttempt::Refused { why, next }
+            return FailedAttempt::Refused { why, next };
         }
         EmailError::Later {
             after: Some(pause), ..
@@ -381,27 +383,17 @@ fn judge_failure(deps: &Deps, outbox: &EmailOutbox, error: &EmailError, now: Tim
             after: Some(pause), ..
         } => {
             let pause = SignedDuration::try_from(*pause).unwrap_or(LATER_MAX);
-            let pause = pause.clamp(SignedDuration::from_secs(1), LATER_MAX);
-            FailedAttempt::Waits {
-                why,
-                next: after(pause),
-            }
+            pause.clamp(SignedDuration::from_secs(1), LATER_MAX)
         }
-        EmailError::Throttled { after: None, .. } => FailedAttempt::Waits {
-            why,
-            next: after(outbox.choose_throttle_pause(now, deps.system().random_u64())),
-        },
-        EmailError::NeedsCredentials(_) => FailedAttempt::Waits {
-            why: format!("needs_credentials: {why}"),
-            next: after(CREDENTIAL_PAUSE),
-        },
-        EmailError::SenderNotReady(_) => FailedAttempt::Waits {
-            why,
-            next: after(SENDER_PAUSE),
-        },
-        EmailError::Unreachable(_) => FailedAttempt::Waits {
-            why,
-            next: after(UNREACHABLE_PAUSE),
-        },
+        EmailError::Throttled { after: None, .. } => {
+            outbox.choose_throttle_pause(now, deps.system().random_u64())
+        }
+        EmailError::NeedsCredentials(_) => CREDENTIAL_PAUSE,
+        EmailError::SenderNotReady(_) => SENDER_PAUSE,
+        EmailError::Unreachable(_) => UNREACHABLE_PAUSE,
+    };
+    FailedAttempt::Waits {
+        why,
+        next: add_duration(now, pause),
     }
 }

@@ -13,8 +13,7 @@ use crate::steps::message_changes::record_change;
 use crate::steps::outgoing::find_outgoing;
 use crate::steps::save_conversation::save_conversation;
 use crate::steps::sending::{RETRY_SOON, SendContext, StepResult, Stop};
-use crate::steps::upload;
-use crate::steps::upload::{FoundUpload, StoredUpload};
+use crate::steps::upload::{self, FoundUpload, StoredUpload};
 use crate::steps::verdict::Verdict;
 use async_trait::async_trait;
 use base64::Engine;
@@ -139,11 +138,10 @@ async fn claim_template(
     let (id, now) = (message.message_id(), deps.system().now());
     match latest.request_reengagement(&id, last_inbound_at, now) {
         ReengagementDecision::AlreadyRecorded => return Ok(TemplateClaim::Ours),
-        ReengagementDecision::RecordedForOther(other) => match find_noted_state(deps, message, &other).await?
+        ReengagementDecision::RecordedForOther(other) => match find_other_claim(deps, message, &other).await?
         {
-            NotedMessageState::MayHaveLeft => return Ok(TemplateClaim::Another),
-            NotedMessageState::Waits => return Ok(TemplateClaim::Waits),
-            NotedMessageState::NeverLeft | NotedMessageState::Behind => latest.record_reengagement(&id, now),
+            Some(claim) => return Ok(claim),
+            None => latest.record_reengagement(&id, now),
         },
         ReengagementDecision::Recorded => {}
     }
@@ -153,27 +151,23 @@ async fn claim_template(
     })
 }
 
-/// The state of the message for which the template was recorded.
-enum NotedMessageState {
-    MayHaveLeft,
-    Waits,
-    /// The recorded message is sent after the message that asks, so it waits for that message.
-    Behind,
-    NeverLeft,
-}
-
-/// Returns the state of message `id`, for which the template was recorded, as seen from `message`.
-async fn find_noted_state(deps: &Deps, message: &Outgoing, id: &MessageId) -> PortResult<NotedMessageState> {
+/// Returns the claim of `message` to the template that was recorded for message `id`. `None`: that one never left, or is sent after
+/// `message` and waits for it, so `message` takes the template.
+async fn find_other_claim(
+    deps: &Deps,
+    message: &Outgoing,
+    id: &MessageId,
+) -> PortResult<Option<TemplateClaim>> {
     let Some(noted) = find_outgoing(deps, id).await? else {
-        return Ok(NotedMessageState::MayHaveLeft);
+        return Ok(Some(TemplateClaim::Another));
     };
     let is_behind = message.is_sent_before(&noted);
     Ok(match noted.out.state {
-        _ if noted.out.maybe_sent => NotedMessageState::MayHaveLeft,
-        OutboxState::Cancelled { .. } | OutboxState::Dead { .. } => NotedMessageState::NeverLeft,
-        OutboxState::Queued if is_behind => NotedMessageState::Behind,
-        OutboxState::Queued => NotedMessageState::Waits,
-        _ => NotedMessageState::MayHaveLeft,
+        _ if noted.out.maybe_sent => Some(TemplateClaim::Another),
+        OutboxState::Cancelled { .. } | OutboxState::Dead { .. } => None,
+        OutboxState::Queued if is_behind => None,
+        OutboxState::Queued => Some(TemplateClaim::Waits),
+        _ => Some(TemplateClaim::Another),
     })
 }
 
@@ -211,10 +205,10 @@ impl SendGate for TemplateGate {
         let Content::Template(template) = &message.content else {
             return Ok(None);
         };
-        let Some(why) = explain_unusable(deps, context, template).await else {
-            return Ok(None);
-        };
-        Err(Stop::GiveUp(Reason::WhatsappPermanentError, Some(why)))
+        match explain_unusable(deps, context, template).await {
+            Some(why) => Err(Stop::GiveUp(Reason::WhatsappPermanentError, Some(why))),
+            None => Ok(None),
+        }
     }
 }
 
