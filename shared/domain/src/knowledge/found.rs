@@ -3,12 +3,14 @@
 use super::SourceId;
 use serde::{Deserialize, Serialize};
 
-/// A block that was found for a question.
-#[derive(Debug, Clone, PartialEq)]
+/// A block that was found.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = FoundBlockView))]
 pub struct FoundBlock {
-    /// The source that it is of.
+    /// Id of its source.
+    #[cfg_attr(feature = "schema", schema(value_type = String))]
     pub source: SourceId,
-    /// The title of the source.
+    /// The title of its source.
     pub title: String,
     /// The headings above it.
     pub place: String,

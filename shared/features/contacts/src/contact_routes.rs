@@ -9,8 +9,7 @@ use axum::Json;
 use axum::http::StatusCode;
 use recado_domain::Timestamp;
 use recado_domain::access::Caller;
-use recado_domain::conversation::ConversationStatus;
-use recado_domain::ids::{ConversationId, InstanceId, TenantId};
+use recado_domain::ids::{InstanceId, TenantId};
 #[cfg(feature = "schema")]
 use recado_http::api::problem_answers::{NotFound, Unprocessable};
 use recado_http::api::request::{Asked, JsonAnswer, RequestBody};
@@ -31,20 +30,6 @@ impl From<ContactError> for HttpProblem {
             ContactError::Port(error) => Self::from_port_error(&error),
         }
     }
-}
-
-/// The contact that is asked for.
-#[derive(Debug, Deserialize)]
-#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
-#[serde(deny_unknown_fields)]
-#[cfg_attr(feature = "schema", schema(example = json!({"tenant": "demo", "contact": "+55 11 98888-0000"})))]
-struct ContactRequest {
-    /// Id of the tenant whose contact it is.
-    tenant: TenantId,
-    /// The phone number in any spelling, or an identity without a number (`…@lid`, a business-scoped user id).
-    contact: String,
-    /// Only on this instance. If absent, on all of the tenant.
-    instance: Option<InstanceId>,
 }
 
 /// The contact whose records are asked for, part by part.
@@ -86,17 +71,7 @@ struct FoundContactView {
     addresses: Vec<String>,
     /// Names by which the person calls itself.
     names: Vec<String>,
-    conversations: Vec<ContactConversationView>,
-}
-
-#[derive(Debug, Serialize)]
-#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
-struct ContactConversationView {
-    id: ConversationId,
-    status: ConversationStatus,
-    last_message_at: Timestamp,
-    /// Time at which the contact was erased: only a tombstone is left.
-    erased_at: Option<Timestamp>,
+    conversations: Vec<FoundConversation>,
 }
 
 impl From<FoundContact> for FoundContactView {
@@ -109,22 +84,7 @@ impl From<FoundContact> for FoundContactView {
                 .map(|address| address.as_str().to_owned())
                 .collect(),
             names: contact.names.into_iter().collect(),
-            conversations: contact
-                .conversations
-                .into_iter()
-                .map(ContactConversationView::from)
-                .collect(),
-        }
-    }
-}
-
-impl From<FoundConversation> for ContactConversationView {
-    fn from(found: FoundConversation) -> Self {
-        Self {
-            id: found.id,
-            status: found.status,
-            last_message_at: found.last_message_at,
-            erased_at: found.erased_at,
+            conversations: contact.conversations,
         }
     }
 }
@@ -133,7 +93,7 @@ impl From<FoundConversation> for ContactConversationView {
 #[cfg_attr(feature = "schema", utoipa::path(
     post,
     path = "/v1/contacts/find",
-    request_body = ContactRequest,
+    request_body = ContactQuery,
     responses((status = 200, body = ContactsView, description = "The contact on each instance"), NotFound, Unprocessable)
 ))]
 pub async fn post_find(Asked(api, caller): Asked, body: RequestBody) -> JsonAnswer<ContactsView> {
@@ -158,7 +118,7 @@ pub struct ContactExportView {
     /// not applied, and `scheduled` messages. The records stand in it as they are stored.
     instances: Vec<Value>,
     /// Uploaded files that the messages name.
-    files: Vec<ExportedFileView>,
+    files: Vec<ExportedFile>,
     /// The stored files of the messages in this part. Each is read by its `path`.
     message_files: Vec<ExportedMessageFileView>,
     /// The person as a guest of occasions: `guest` and `invitations`, as they are stored. They stand in the first part.
@@ -167,28 +127,6 @@ pub struct ContactExportView {
     opt_outs: Vec<Value>,
     /// The `cursor` of the next part. `null`: this is the last one.
     next_cursor: Option<String>,
-}
-
-#[derive(Debug, Serialize)]
-#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
-struct ExportedFileView {
-    /// The source by which messages name the file.
-    source: String,
-    mime_type: String,
-    file_name: Option<String>,
-    /// Content of the file.
-    base64: String,
-}
-
-impl From<ExportedFile> for ExportedFileView {
-    fn from(file: ExportedFile) -> Self {
-        Self {
-            source: file.source,
-            mime_type: file.mime_type,
-            file_name: file.file_name,
-            base64: file.base64,
-        }
-    }
 }
 
 #[derive(Debug, Serialize)]
@@ -228,7 +166,7 @@ fn show_export(export: ContactExport) -> Result<ContactExportView, HttpProblem> 
         instances: write_records(&export.instances)?,
         guests: write_records(&export.guests)?,
         opt_outs: write_records(&export.opt_outs)?,
-        files: export.files.into_iter().map(ExportedFileView::from).collect(),
+        files: export.files,
         message_files: export
             .message_files
             .into_iter()
@@ -252,7 +190,12 @@ fn write_records(records: &[impl Serialize]) -> Result<Vec<Value>, HttpProblem> 
 ))]
 pub async fn post_export(Asked(api, caller): Asked, body: RequestBody) -> JsonAnswer<ContactExportView> {
     let request: ExportRequest = body.parse().await?;
-    let query = make_query(&caller, request.tenant, request.contact, request.instance)?;
+    check_tenant(&caller, &request.tenant)?;
+    let query = ContactQuery {
+        tenant: request.tenant,
+        contact: request.contact,
+        instance: request.instance,
+    };
     let after = request.cursor.as_deref().map(|cursor| {
         ExportCursor::parse(cursor)
             .ok_or_else(|| HttpProblem::bad_request("`cursor` is not one of an export"))
@@ -303,7 +246,7 @@ impl From<EraseReport> for ErasureView {
 #[cfg_attr(feature = "schema", utoipa::path(
     post,
     path = "/v1/contacts/erase",
-    request_body = ContactRequest,
+    request_body = ContactQuery,
     responses((status = 200, body = ErasureView, description = "What was erased"), NotFound, Unprocessable)
 ))]
 pub async fn post_erase(Asked(api, caller): Asked, body: RequestBody) -> JsonAnswer<ErasureView> {
@@ -313,24 +256,17 @@ pub async fn post_erase(Asked(api, caller): Asked, body: RequestBody) -> JsonAns
     ))
 }
 
-/// Reads whom the request is about. A tenant outside the caller's scope counts as unknown.
+/// Reads whom the request is about.
 async fn read_query(caller: &Caller, body: RequestBody) -> Result<ContactQuery, HttpProblem> {
-    let request: ContactRequest = body.parse().await?;
-    make_query(caller, request.tenant, request.contact, request.instance)
+    let query: ContactQuery = body.parse().await?;
+    check_tenant(caller, &query.tenant)?;
+    Ok(query)
 }
 
-fn make_query(
-    caller: &Caller,
-    tenant: TenantId,
-    contact: String,
-    instance: Option<InstanceId>,
-) -> Result<ContactQuery, HttpProblem> {
-    if !caller.scope.covers(&tenant) {
-        return Err(ContactError::NotFound("tenant").into());
+/// Refuses a tenant outside the caller's scope as an unknown one.
+fn check_tenant(caller: &Caller, tenant: &TenantId) -> Result<(), ContactError> {
+    if caller.scope.covers(tenant) {
+        return Ok(());
     }
-    Ok(ContactQuery {
-        tenant,
-        instance,
-        contact,
-    })
+    Err(ContactError::NotFound("tenant"))
 }

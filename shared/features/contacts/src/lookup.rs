@@ -13,24 +13,30 @@ use recado_pipeline::steps::identity::derive_thread_id;
 use recado_ports::ports::PortResult;
 use recado_ports::records::aliases::find_alias;
 use recado_ports::records::configuration::load_configuration;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
 /// Maximum number of threads of one person on one instance that are followed.
 const THREADS_MAX: usize = 64;
 
-/// The contact that a request is about.
-#[derive(Debug, Clone)]
+/// The contact that is asked for.
+#[derive(Debug, Clone, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = ContactRequest))]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "schema", schema(example = json!({"tenant": "demo", "contact": "+55 11 98888-0000"})))]
 pub struct ContactQuery {
-    /// The tenant whose contact it is.
+    /// Id of the tenant whose contact it is.
     pub tenant: TenantId,
-    /// Only on this instance of the tenant; `None`: on all.
-    pub instance: Option<InstanceId>,
-    /// The phone number in any spelling, or an identity without a number. Personal data: never log it.
+    /// The phone number in any spelling, or an identity without a number (`…@lid`, a business-scoped user id).
+    // Personal data: never log it.
     pub contact: String,
+    /// Only on this instance. If absent, on all of the tenant.
+    pub instance: Option<InstanceId>,
 }
 
 /// A conversation of a contact that was found.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = ContactConversationView))]
 pub struct FoundConversation {
     /// Id of the conversation.
     pub id: ConversationId,
@@ -38,7 +44,7 @@ pub struct FoundConversation {
     pub status: ConversationStatus,
     /// Time when its newest message was stored.
     pub last_message_at: Timestamp,
-    /// Time at which the contact was erased; `None` if it was not.
+    /// Time at which the contact was erased: only a tombstone is left.
     pub erased_at: Option<Timestamp>,
 }
 

@@ -5,7 +5,7 @@ use axum::Json;
 use axum::http::StatusCode;
 use recado_domain::Timestamp;
 use recado_domain::ids::AgentId;
-use recado_domain::knowledge::{KnowledgeBlock, KnowledgeSource, SourceId, VectorGap};
+use recado_domain::knowledge::{KnowledgeBlock, KnowledgeSource, SourceId};
 #[cfg(feature = "schema")]
 use recado_http::api::problem_answers::{TooManyRequests, Unprocessable};
 use recado_http::api::request::{Asked, JsonAnswer, RequestBody};
@@ -58,38 +58,9 @@ pub struct KnowledgeView {
     blocks: usize,
     /// The way of search: `lexical` finds blocks by their words, `hybrid` also by vectors.
     search: &'static str,
-    vectors: VectorsView,
+    vectors: VectorState,
     /// The sources, sorted by their titles.
     sources: Vec<SourceView>,
-}
-
-/// The vectors of blocks, by which an embedding model finds them.
-#[derive(Debug, Serialize)]
-#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
-pub struct VectorsView {
-    /// Name of the model that made them; `null` if there are none.
-    model: Option<String>,
-    /// Number of their dimensions.
-    dimensions: Option<usize>,
-    /// Number of blocks that have one.
-    blocks: usize,
-    /// Number of blocks that have none.
-    missing: usize,
-    /// The reason why blocks have none, or why searches do not use them: `not_set_up`, `no_key`, `unreachable`, `too_slow`, `refused`,
-    /// `other_dimension`, `other_model`, `no_vectors` or `too_large`.
-    reason: Option<&'static str>,
-}
-
-impl From<VectorState> for VectorsView {
-    fn from(state: VectorState) -> Self {
-        Self {
-            model: state.model,
-            dimensions: state.dimensions,
-            blocks: state.blocks,
-            missing: state.missing,
-            reason: state.gap.map(VectorGap::as_str),
-        }
-    }
 }
 
 /// Lists the sources of an agent.
@@ -108,7 +79,7 @@ pub async fn list_knowledge(
         version: found.version,
         blocks: found.blocks,
         search: found.vectors.find_search_way().as_str(),
-        vectors: found.vectors.into(),
+        vectors: found.vectors,
         sources: found.sources.into_iter().map(SourceView::from).collect(),
     }))
 }
@@ -130,7 +101,7 @@ pub struct AddedSourceView {
     /// `added`, `replaced`, or `unchanged`: the agent has exactly this document already.
     outcome: &'static str,
     /// The vectors of its blocks. A document goes in without them if the embedding model fails.
-    vectors: VectorsView,
+    vectors: VectorState,
     /// Numbers of the pages of a PDF document that could not be read. They are left out.
     unread_pages: Vec<usize>,
 }
@@ -144,7 +115,7 @@ impl From<AddedSource> for AddedSourceView {
                 SourceOutcome::Replaced => "replaced",
                 SourceOutcome::Unchanged => "unchanged",
             },
-            vectors: added.vectors.into(),
+            vectors: added.vectors,
             unread_pages: added.unread_pages,
         }
     }
@@ -262,17 +233,17 @@ struct VectorRequest {
     path = "/v1/agents/{id}/knowledge/vectors",
     params(("id" = String, Path, description = "Id of the agent")),
     request_body = VectorRequest,
-    responses((status = 200, body = VectorsView, description = "The vectors of all blocks"))
+    responses((status = 200, body = VectorState, description = "The vectors of all blocks"))
 ))]
 pub async fn post_knowledge_vectors(
     Asked(api, caller): Asked,
     PathParam(id): PathParam<String>,
     body: RequestBody,
-) -> JsonAnswer<VectorsView> {
+) -> JsonAnswer<VectorState> {
     let wanted: VectorRequest = body.parse().await?;
     let agent = parse_agent_id(&id)?;
     let state = crate::embed_knowledge(&api.deps, &caller, &agent, wanted.again).await?;
-    Ok(Json(state.into()))
+    Ok(Json(state))
 }
 
 pub fn parse_agent_id(text: &str) -> Result<AgentId, HttpProblem> {

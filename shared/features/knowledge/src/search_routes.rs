@@ -35,40 +35,7 @@ pub struct SearchView {
     /// Number of all blocks of the agent, if its model is shown all, found or not, since they are short.
     whole: Option<usize>,
     /// The blocks, the best first.
-    found: Vec<FoundBlockView>,
-}
-
-/// A block that was found.
-#[derive(Debug, Serialize)]
-#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
-struct FoundBlockView {
-    /// Id of its source.
-    source: String,
-    /// The title of its source.
-    title: String,
-    /// The headings above it.
-    place: String,
-    text: String,
-    /// The higher, the better it fits. Scores of different ways of search cannot be compared.
-    score: f32,
-    /// The score by its words, if they are among the best.
-    lexical: Option<f32>,
-    /// The cosine between its vector and the question's, if it is among the nearest.
-    cosine: Option<f32>,
-}
-
-impl From<FoundBlock> for FoundBlockView {
-    fn from(block: FoundBlock) -> Self {
-        Self {
-            source: block.source.to_string(),
-            title: block.title,
-            place: block.place,
-            text: block.text,
-            score: block.score,
-            lexical: block.lexical,
-            cosine: block.cosine,
-        }
-    }
+    found: Vec<FoundBlock>,
 }
 
 /// Finds the blocks of an agent's sources that answer a question best.
@@ -97,6 +64,6 @@ pub async fn post_knowledge_search(
         search: found.search.as_str(),
         vectors: found.gap.map(VectorGap::as_str),
         whole: found.whole,
-        found: found.blocks.into_iter().map(FoundBlockView::from).collect(),
+        found: found.blocks,
     }))
 }

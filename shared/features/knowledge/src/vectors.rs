@@ -10,6 +10,7 @@ use recado_domain::ids::AgentId;
 use recado_domain::knowledge::{BlockHash, KnowledgeSnapshot, MadeVectors, SearchWay, SourceId, VectorGap};
 use recado_domain::millis::add_duration;
 use recado_pipeline::Deps;
+use serde::Serialize;
 
 /// Maximum time in which the vectors of one request are made. The function `api` has 29 seconds for all.
 const VECTORS_TIMEOUT: SignedDuration = SignedDuration::from_secs(15);
@@ -17,18 +18,22 @@ const VECTORS_TIMEOUT: SignedDuration = SignedDuration::from_secs(15);
 /// Number of texts that are asked for together. What was made before a failure is kept.
 const TOGETHER: usize = 64;
 
-/// The state of the vectors of a source's blocks, or of all blocks of an agent.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// The vectors of blocks, by which an embedding model finds them.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = VectorsView))]
 pub struct VectorState {
-    /// Name of the model that made the snapshot's vectors.
+    /// Name of the model that made them; `null` if there are none.
     pub model: Option<String>,
     /// Number of their dimensions.
     pub dimensions: Option<usize>,
-    /// Number of blocks that have a vector.
+    /// Number of blocks that have one.
     pub blocks: usize,
     /// Number of blocks that have none.
     pub missing: usize,
-    /// The reason why blocks have no vector, or why those that are there have no part in searches.
+    /// The reason why blocks have none, or why searches do not use them: `not_set_up`, `no_key`, `unreachable`, `too_slow`, `refused`,
+    /// `other_dimension`, `other_model`, `no_vectors` or `too_large`.
+    #[serde(rename = "reason")]
+    #[cfg_attr(feature = "schema", schema(value_type = Option<String>))]
     pub gap: Option<VectorGap>,
 }
 

@@ -45,6 +45,7 @@ use recado_pipeline::deps::{capabilities, pair_rate};
 use recado_ports::ports::{CommitOutcome, PortError, PortResult};
 use recado_ports::records::scheduled_messages;
 use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
+use serde::Serialize;
 use std::sync::Arc;
 
 /// Maximum time ahead for which a message may be scheduled: 366 days.
@@ -69,18 +70,23 @@ pub struct DeliverRequest {
     pub correlation: CorrelationId,
 }
 
-/// A message that was stored or scheduled.
-#[derive(Debug, Clone, PartialEq)]
+/// A message that was accepted for sending.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = AcceptedView))]
 pub struct AcceptedMessage {
     /// Id of the message or of the scheduled message.
     pub id: MessageId,
-    /// Conversation of the message; `None` until a scheduled message is due.
-    pub conversation: Option<ConversationId>,
     /// Status of the message.
     pub status: MessageStatus,
-    /// Time at which the message is to be sent; `None` if it was not scheduled.
+    /// Absent until a scheduled message falls due.
+    #[serde(rename = "conversation_id")]
+    pub conversation: Option<ConversationId>,
+    /// Time at which the message is to be sent.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub send_at: Option<Timestamp>,
     /// `true` if the same request came before.
+    #[serde(skip)]
+    #[cfg_attr(feature = "schema", schema(ignore))]
     pub repeated: bool,
 }
 

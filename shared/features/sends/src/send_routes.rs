@@ -1,15 +1,14 @@
 //! `POST /v1/instances/{id}/messages`: sends a message to any recipient, now or later.
 
+use crate::DeliverRequest;
 use crate::outgoing_fields::OutgoingFields;
 #[cfg(feature = "schema")]
 use crate::outgoing_schema::OutgoingContentSchema;
-use crate::{AcceptedMessage, DeliverRequest};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
 use recado_domain::Timestamp;
-use recado_domain::ids::{ConversationId, CorrelationId, IdempotencyKey, InstanceId, MessageId};
-use recado_domain::message::MessageStatus;
+use recado_domain::ids::{CorrelationId, IdempotencyKey, InstanceId};
 use recado_domain::metadata::Metadata;
 #[cfg(feature = "schema")]
 use recado_http::api::message_fields::IdempotencyHeader;
@@ -20,31 +19,8 @@ use recado_http::api::request::{Asked, RequestBody};
 use recado_http::problem::HttpProblem;
 use recado_http::query::PathParam;
 
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::{Map, Value};
-
-/// A message that was accepted for sending.
-#[derive(Debug, Serialize)]
-#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
-struct AcceptedView {
-    id: MessageId,
-    status: MessageStatus,
-    /// Absent until a scheduled message falls due.
-    conversation_id: Option<ConversationId>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    send_at: Option<Timestamp>,
-}
-
-impl From<AcceptedMessage> for AcceptedView {
-    fn from(accepted: AcceptedMessage) -> Self {
-        Self {
-            id: accepted.id,
-            status: accepted.status,
-            conversation_id: accepted.conversation,
-            send_at: accepted.send_at,
-        }
-    }
-}
 
 /// A message that a client wants to send. Either `text` or `content` is required.
 #[derive(Debug, Deserialize)]
@@ -81,13 +57,13 @@ struct SendRequest {
     responses(
         (
             status = 200,
-            body = AcceptedView,
+            body = crate::AcceptedMessage,
             description = "The message was accepted before",
             headers(("Location" = String, description = "Path of the message"))
         ),
         (
             status = 202,
-            body = AcceptedView,
+            body = crate::AcceptedMessage,
             description = "The message is accepted",
             headers(("Location" = String, description = "Path of the message"))
         ),
@@ -129,7 +105,7 @@ pub async fn post_send(
     } else {
         StatusCode::ACCEPTED
     };
-    Ok((status, location, Json(AcceptedView::from(accepted))).into_response())
+    Ok((status, location, Json(accepted)).into_response())
 }
 
 fn merge_keys(

@@ -22,35 +22,39 @@ use recado_ports::records::configuration::{load_configuration, replace_configura
 use recado_ports::records::dead_letters::count_dead_letters;
 use recado_ports::records::scheduled_messages::list_pending_scheduled;
 use recado_ports::records::tokens::{delete_token, list_token_names, list_tokens};
+use serde::{Deserialize, Serialize};
 
 /// Number of tokens that one read returns.
 const TOKENS: usize = 200;
 
 /// The options of a removal.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::IntoParams), into_params(parameter_in = Query))]
+#[serde(deny_unknown_fields)]
 pub struct RemovalOptions {
-    /// `true`: the tenant is removed also if it still owes replies.
+    /// `true`: removed also if the tenant still owes replies.
+    #[serde(default)]
+    #[cfg_attr(feature = "schema", param(required = false, default = false))]
     pub force: bool,
-    /// `true`: nothing is removed; the report tells what there is.
+    /// `true`: nothing is removed; the answer tells what there is, at most 1,000 of a kind.
+    #[serde(default)]
+    #[cfg_attr(feature = "schema", param(required = false, default = false))]
     pub dry_run: bool,
 }
 
-/// The numbers of what one call removed, or of what there is.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+/// What one request removed of a tenant, in numbers; with `dry_run`, what there is.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = TenantRemovalView))]
 pub struct RemovalReport {
-    /// `true` if nothing of the tenant is left. Otherwise the request must be repeated.
+    /// `true`: nothing of the tenant is left. `false`: the request must be repeated.
     pub done: bool,
-    /// Time until which the request need not be repeated: workers that began before may still work for the tenant.
+    /// Time at which the request must be repeated; if absent, at once. Until then workers may still work for the tenant.
     pub waits_until: Option<Timestamp>,
-    /// Agents.
     pub agents: usize,
-    /// Instances.
     pub instances: usize,
     /// Tokens of the tenant.
     pub tokens: usize,
-    /// Conversations. If more than [`COUNTED_MAX`] are counted, this number.
     pub conversations: usize,
-    /// Messages.
     pub messages: usize,
     /// Events that were not applied yet.
     pub events: usize,
@@ -58,7 +62,7 @@ pub struct RemovalReport {
     pub dead_letters: usize,
     /// Messages that were to be sent later.
     pub scheduled: usize,
-    /// Other records: states, notes, keys, samples, alerts.
+    /// Other records, such as states, notes and alerts.
     pub records: usize,
 }
 

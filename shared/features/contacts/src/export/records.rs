@@ -89,6 +89,7 @@ pub struct ExportedMessage {
 
 /// A file that a client uploaded to send it to the contact.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = ExportedFileView))]
 pub struct ExportedFile {
     /// The source by which messages name the file.
     pub source: String,
