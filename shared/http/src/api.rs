@@ -14,7 +14,6 @@ pub mod pieced_json;
 pub mod problem_answers;
 pub mod provider_setup;
 pub mod public_status;
-pub mod queries;
 pub mod refused_tokens;
 pub mod request;
 pub mod tokens;

@@ -9,6 +9,7 @@
 //! valid one and proved who it is), `Cache-Control: no-store` and `X-Content-Type-Options: nosniff`.
 
 pub mod api;
+pub mod body;
 mod correlation;
 pub mod event_feed;
 mod extra_slashes;
@@ -20,7 +21,6 @@ mod loop_watchdog;
 pub mod problem;
 pub mod problem_code;
 mod push_ticket_issuer;
-pub mod query;
 pub mod token_limit;
 mod webhook;
 mod webhook_recording;

@@ -7,11 +7,12 @@
 
 mod proof_keys;
 
+use crate::api::request::PathParam;
+use crate::body::read_body_in_turn;
 use crate::correlation::RequestCorrelation;
 use crate::keys::Keys;
 use crate::large_bodies::{LARGE_BODY_BYTES, LargeBodies};
 use crate::problem::HttpProblem;
-use crate::query::{PathParam, read_body_in_turn};
 use axum::body::{Body, Bytes};
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, Uri, header};

@@ -6,11 +6,9 @@ use recado_domain::Timestamp;
 use recado_domain::ids::{AgentId, CalendarId, ConversationId, InstanceId};
 #[cfg(feature = "schema")]
 use recado_http::api::problem_answers::NotFound;
-use recado_http::api::queries::TenantPageQuery;
-use recado_http::api::request::{Asked, JsonAnswer};
+use recado_http::api::request::{Asked, JsonAnswer, QueryParams, TenantPageQuery, parse_page_request};
 use recado_http::api::view::{ContactView, ListView};
 use recado_http::problem::HttpProblem;
-use recado_http::query::{QueryParams, parse_page_request};
 use serde::Serialize;
 
 /// An appointment that an agent booked.

@@ -5,13 +5,11 @@ use recado_domain::Timestamp;
 use recado_domain::access::Caller;
 use recado_domain::alert::{Alert, AlertKind, AlertSeverity, AlertState, Notification, NotificationState};
 use recado_domain::ids::{ConversationId, InstanceId, TenantId};
-use recado_http::api::error_mapping::list_problem;
 #[cfg(feature = "schema")]
 use recado_http::api::problem_answers::{Conflict, NotFound};
-use recado_http::api::request::{Asked, JsonAnswer};
-use recado_http::api::view::ListView;
+use recado_http::api::request::{Asked, JsonAnswer, PathParam, QueryParams, parse_page_request};
+use recado_http::api::view::{ListView, answer_page};
 use recado_http::problem::HttpProblem;
-use recado_http::query::{PathParam, QueryParams, parse_page_request};
 
 use recado_pipeline::records::{alerts, notifications};
 use serde::{Deserialize, Serialize};
@@ -103,8 +101,7 @@ pub async fn list_alerts(
     let state = wanted.state.unwrap_or(AlertState::Firing);
     if state == AlertState::Ended {
         let ended = alerts::list_ended_alerts(store, tenant, &page).await;
-        let ended = ended.map_err(|error| list_problem(error, page.cursor.is_some()))?;
-        return Ok(Json(ListView::from_page(ended, AlertView::from)));
+        return answer_page(ended, &page, AlertView::from);
     }
     let live = alerts::list_live_alerts(store, tenant, SHOWN_MAX).await?;
     let mut items: Vec<Alert> = live.into_iter().map(|found| found.record).collect();

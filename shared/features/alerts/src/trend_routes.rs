@@ -8,9 +8,8 @@ use recado_domain::ids::{InstanceId, TenantId};
 use recado_domain::sample::SAMPLE_RETENTION;
 #[cfg(feature = "schema")]
 use recado_http::api::problem_answers::NotFound;
-use recado_http::api::request::{Asked, JsonAnswer};
+use recado_http::api::request::{Asked, JsonAnswer, QueryParams};
 use recado_http::problem::HttpProblem;
-use recado_http::query::QueryParams;
 use serde::{Deserialize, Serialize};
 
 /// The period of a request that names none: a day, hour by hour.

@@ -20,9 +20,8 @@ use recado_http::api::pieced_json::PiecedJson;
 #[cfg(feature = "schema")]
 use recado_http::api::problem_answers::NotFound;
 use recado_http::api::public_status::StatusView;
-use recado_http::api::queries::InstanceQuery;
+use recado_http::api::request::{InstanceQuery, QueryParams};
 use recado_http::problem::HttpProblem;
-use recado_http::query::QueryParams;
 use recado_pipeline::ports::QueueDepth;
 use serde::Serialize;
 use std::collections::BTreeMap;

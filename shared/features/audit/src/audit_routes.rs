@@ -1,14 +1,11 @@
 //! `/v1/audit`: who did what. There is no route that writes, changes or deletes an entry.
 
-use axum::Json;
 use recado_domain::Timestamp;
 use recado_domain::access::TokenRole;
 use recado_domain::audit::{AuditAction, AuditEntry};
 use recado_domain::ids::{CorrelationId, Nonce, TenantId, TokenName};
-use recado_http::api::error_mapping::list_problem;
-use recado_http::api::request::{Asked, JsonAnswer};
-use recado_http::api::view::ListView;
-use recado_http::query::{QueryParams, parse_page_request};
+use recado_http::api::request::{Asked, JsonAnswer, QueryParams, parse_page_request};
+use recado_http::api::view::{ListView, answer_page};
 use recado_pipeline::records::audit::AuditFilter;
 use serde::{Deserialize, Serialize};
 
@@ -101,6 +98,5 @@ pub async fn get_audit(
         until: wanted.until,
     };
     let found = crate::list_audit(&api.deps, &caller, filter, &page).await;
-    let found = found.map_err(|error| list_problem(error, page.cursor.is_some()))?;
-    Ok(Json(ListView::from_page(found, AuditEntryView::from)))
+    answer_page(found, &page, AuditEntryView::from)
 }

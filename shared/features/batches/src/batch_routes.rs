@@ -9,11 +9,11 @@ use recado_domain::invitations::{Batch, BatchCounts, BatchEnd, BatchOrder, Batch
 use recado_http::api::context::Api;
 #[cfg(feature = "schema")]
 use recado_http::api::problem_answers::{Conflict, NotFound};
-use recado_http::api::queries::{TenantPageQuery, TenantQuery};
-use recado_http::api::request::{Asked, JsonAnswer};
+use recado_http::api::request::{
+    Asked, JsonAnswer, PathParam, QueryParams, TenantPageQuery, TenantQuery, parse_page_request,
+};
 use recado_http::api::view::ListView;
 use recado_http::problem::HttpProblem;
-use recado_http::query::{PathParam, QueryParams, parse_page_request};
 use serde::{Deserialize, Serialize};
 
 /// The reminder of an occasion that a batch is.

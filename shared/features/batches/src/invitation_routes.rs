@@ -17,9 +17,9 @@ use recado_http::api::message_fields::IdempotencyHeader;
 use recado_http::api::message_fields::parse_idempotency_key;
 #[cfg(feature = "schema")]
 use recado_http::api::problem_answers::{Conflict, NotFound, Unprocessable};
-use recado_http::api::request::{Asked, RequestBody};
+use recado_http::api::request::{Asked, PathParam, RequestBody};
+use recado_http::body::parse_json_body;
 use recado_http::problem::HttpProblem;
-use recado_http::query::{PathParam, parse_json_body};
 use recado_invitations::export_routes::parse_template;
 use recado_invitations::{AcceptedInvitation, InvitationRequest, NamedGuest};
 use recado_occasions::occasion_routes::{parse_guest_id, parse_occasion};

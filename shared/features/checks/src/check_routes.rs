@@ -10,10 +10,8 @@ use recado_domain::alert::MissingSecret;
 use recado_domain::ids::{AgentId, InstanceId, ToolId};
 #[cfg(feature = "schema")]
 use recado_http::api::problem_answers::NotFound;
-use recado_http::api::queries::InstanceQuery;
-use recado_http::api::request::{Asked, JsonAnswer};
+use recado_http::api::request::{Asked, InstanceQuery, JsonAnswer, QueryParams};
 use recado_http::problem::HttpProblem;
-use recado_http::query::QueryParams;
 use recado_pipeline::ports::{ConnectionAnswer, CredentialState, DiskSpace, LlmError, ToolFailure};
 use serde::Serialize;
 

@@ -12,9 +12,8 @@ use recado_domain::{SignedDuration, Timestamp};
 use recado_http::api::context::Api;
 #[cfg(feature = "schema")]
 use recado_http::api::problem_answers::{Conflict, NotFound, Unprocessable};
-use recado_http::api::request::{Asked, JsonAnswer, RequestBody};
+use recado_http::api::request::{Asked, JsonAnswer, PathParam, QueryParams, RequestBody};
 use recado_http::problem::HttpProblem;
-use recado_http::query::{PathParam, QueryParams};
 use recado_pipeline::records::applied_file::read_applied_file;
 use recado_pipeline::table::put_record;
 use recado_whatsapp::describe_webhook_setup;

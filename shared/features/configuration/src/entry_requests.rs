@@ -7,11 +7,9 @@ use axum::response::{IntoResponse, Response};
 use recado_domain::config::ConfigEntry;
 use recado_domain::ids::TenantId;
 use recado_http::api::context::Api;
-use recado_http::api::error_mapping::list_problem;
-use recado_http::api::request::{Asked, JsonAnswer, RequestBody};
-use recado_http::api::view::ListView;
+use recado_http::api::request::{Asked, JsonAnswer, RequestBody, parse_page_request};
+use recado_http::api::view::{ListView, answer_page};
 use recado_http::problem::HttpProblem;
-use recado_http::query::parse_page_request;
 use recado_pipeline::records::applied_file::read_applied_file;
 use recado_pipeline::table::Record;
 use serde::{Deserialize, Serialize};
@@ -89,8 +87,7 @@ pub async fn list_opened_entries<T: ConfigEntry + Record>(
     let page = parse_page_request(wanted.limit, wanted.cursor)?;
     let tenant = wanted.tenant.as_ref();
     let found = crate::list_visible_entries::<T>(&api.deps, &caller, tenant, &page).await;
-    let found = found.map_err(|error| list_problem(error, page.cursor.is_some()))?;
-    Ok(Json(ListView::from_page(found, std::convert::identity)))
+    answer_page(found, &page, std::convert::identity)
 }
 
 /// Answers with an entry, its version and its source.

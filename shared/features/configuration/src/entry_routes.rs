@@ -22,10 +22,9 @@ macro_rules! declare_entry_kind {
             use crate::entry_requests::ChangedEntryView;
             #[cfg(feature = "schema")]
             use recado_http::api::problem_answers::{Conflict, NotFound, PreconditionFailed, PreconditionRequired, Unprocessable};
-            use recado_http::api::request::{Asked, JsonAnswer, RequestBody};
+            use recado_http::api::request::{Asked, JsonAnswer, PathParam, QueryParams, RequestBody};
             use recado_http::api::view::ListView;
             use recado_http::problem::HttpProblem;
-            use recado_http::query::{PathParam, QueryParams};
             use axum::response::Response;
             use $($place)::+::$kind;
 

@@ -9,11 +9,10 @@ use recado_domain::dead_letter::{DeadLetter, DeadLetterContent, QueueName};
 use recado_domain::ids::{ConversationId, CorrelationId, InstanceId, MessageId};
 use recado_domain::reason::Reason;
 use recado_domain::wake_up::TurnsJob;
-use recado_http::api::error_mapping::list_problem;
-use recado_http::api::queries::InstanceQuery;
-use recado_http::api::request::{Asked, JsonAnswer};
-use recado_http::api::view::ListView;
-use recado_http::query::{PathParam, QueryParams, parse_page_request};
+use recado_http::api::request::{
+    Asked, InstanceQuery, JsonAnswer, PathParam, QueryParams, parse_page_request,
+};
+use recado_http::api::view::{ListView, answer_page};
 use recado_pipeline::records::dead_letters::DeadLetterFilter;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -64,8 +63,7 @@ pub async fn list_dead_letters(
         ..DeadLetterFilter::default()
     };
     let found = crate::list_dead_letters(&api.deps, &caller, filter, &page).await;
-    let found = found.map_err(|error| list_problem(error, page.cursor.is_some()))?;
-    Ok(Json(ListView::from_page(found, DeadLetterView::from)))
+    answer_page(found, &page, DeadLetterView::from)
 }
 
 /// A dead letter with the payload that a redrive would process again. The payload may hold text that people wrote.

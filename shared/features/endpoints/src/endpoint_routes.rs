@@ -18,11 +18,9 @@ use recado_domain::webhook_endpoint::SigningSalts;
 use recado_http::api::context::Api;
 #[cfg(feature = "schema")]
 use recado_http::api::problem_answers::{Conflict, NotFound, Unprocessable};
-use recado_http::api::queries::TenantQuery;
-use recado_http::api::request::{Asked, JsonAnswer, RequestBody};
-use recado_http::api::view::ListView;
+use recado_http::api::request::{Asked, JsonAnswer, PathParam, QueryParams, RequestBody, TenantQuery};
+use recado_http::api::view::{ListError, ListView};
 use recado_http::problem::HttpProblem;
-use recado_http::query::{PathParam, QueryParams};
 use serde::{Deserialize, Serialize};
 
 /// The longest time for which posts are signed with the secret before, too, in seconds: 30 days.
@@ -35,6 +33,12 @@ impl From<WebhookError> for HttpProblem {
             WebhookError::NoEndpoint | WebhookError::NoFailedEvent => Self::not_found(error.to_string()),
             WebhookError::Port(error) => Self::from_port_error(&error),
         }
+    }
+}
+
+impl ListError for WebhookError {
+    fn is_unreadable_input(&self) -> bool {
+        matches!(self, Self::Port(error) if error.is_unreadable_input())
     }
 }
 

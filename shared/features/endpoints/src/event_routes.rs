@@ -7,10 +7,9 @@ use crate::published_events::{EventQuery, list_events};
 use axum::Json;
 use recado_domain::ids::TenantId;
 use recado_domain::published_event::{EventCursor, KindFilter, PublishedEvent};
-use recado_http::api::error_mapping::list_problem;
-use recado_http::api::request::{Asked, JsonAnswer};
+use recado_http::api::request::{Asked, JsonAnswer, QueryParams, parse_page_request};
+use recado_http::api::view::list_problem;
 use recado_http::problem::HttpProblem;
-use recado_http::query::{QueryParams, parse_page_request};
 use recado_pipeline::ports::{LogPlace, LoggedEvent};
 use serde::{Deserialize, Serialize};
 

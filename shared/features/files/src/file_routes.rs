@@ -14,9 +14,8 @@ use recado_http::api::context::Api;
 use recado_http::api::message_fields::parse_message_id;
 #[cfg(feature = "schema")]
 use recado_http::api::problem_answers::BadRequest;
-use recado_http::api::request::{Asked, RequestBody};
+use recado_http::api::request::{Asked, PathParam, QueryParams, RequestBody};
 use recado_http::problem::HttpProblem;
-use recado_http::query::{PathParam, QueryParams};
 use recado_pipeline::upload;
 use serde::{Deserialize, Serialize};
 

@@ -7,8 +7,7 @@ use recado_configuration::secret_reads::note_secret_read;
 use recado_domain::config::Instance;
 #[cfg(feature = "schema")]
 use recado_http::api::problem_answers::NotFound;
-use recado_http::api::request::{Asked, JsonAnswer};
-use recado_http::query::PathParam;
+use recado_http::api::request::{Asked, JsonAnswer, PathParam};
 
 /// Returns the webhook URL and secret of an instance, as they are to be entered at its provider.
 #[cfg_attr(feature = "schema", utoipa::path(

@@ -14,9 +14,8 @@ use recado_http::api::context::Api;
 #[cfg(feature = "schema")]
 use recado_http::api::problem_answers::{BadGateway, Conflict, Unprocessable};
 use recado_http::api::provider_setup::{ConnectRequest, SetupAction, SetupAnswer, SetupCheck, SetupRequest};
-use recado_http::api::request::{Asked, JsonAnswer, RequestBody};
+use recado_http::api::request::{Asked, JsonAnswer, PathParam, RequestBody};
 use recado_http::problem::HttpProblem;
-use recado_http::query::PathParam;
 use recado_pipeline::steps::audit::audit_action;
 use recado_whatsapp::describe_webhook_setup;
 use serde::Serialize;

@@ -9,9 +9,8 @@ use recado_domain::ids::TenantId;
 use recado_domain::invitations::{InvitationStatus, LogMonth};
 #[cfg(feature = "schema")]
 use recado_http::api::problem_answers::{NotFound, Unprocessable};
-use recado_http::api::request::Asked;
+use recado_http::api::request::{Asked, QueryParams, encode_cursor, parse_page_request};
 use recado_http::problem::HttpProblem;
-use recado_http::query::{QueryParams, encode_cursor, parse_page_request};
 use recado_occasions::occasion_routes::parse_occasion;
 use serde::Deserialize;
 use serde_json::Value;

@@ -9,10 +9,10 @@ use recado_domain::invitations::InvitationState;
 use recado_domain::message::Message;
 #[cfg(feature = "schema")]
 use recado_http::api::problem_answers::Unprocessable;
-use recado_http::api::queries::{TenantPageQuery, TenantQuery};
-use recado_http::api::request::{Asked, JsonAnswer};
+use recado_http::api::request::{
+    Asked, JsonAnswer, PathParam, QueryParams, TenantPageQuery, TenantQuery, parse_page_request,
+};
 use recado_http::api::view::ListView;
-use recado_http::query::{PathParam, QueryParams, parse_page_request};
 use recado_occasions::occasion_routes::parse_occasion;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};

@@ -8,9 +8,8 @@ use recado_domain::ids::AgentId;
 use recado_domain::knowledge::{KnowledgeBlock, KnowledgeSource, SourceId};
 #[cfg(feature = "schema")]
 use recado_http::api::problem_answers::{TooManyRequests, Unprocessable};
-use recado_http::api::request::{Asked, JsonAnswer, RequestBody};
+use recado_http::api::request::{Asked, JsonAnswer, PathParam, QueryParams, RequestBody};
 use recado_http::problem::HttpProblem;
-use recado_http::query::{PathParam, QueryParams};
 use serde::{Deserialize, Serialize};
 
 /// The largest document, in bytes. API Gateway passes at most 6 MB to a function, with the bytes in Base64.

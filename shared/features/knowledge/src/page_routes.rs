@@ -3,9 +3,8 @@
 use crate::knowledge_routes::{AddedSourceView, parse_agent_id};
 use crate::{PAGES_MAX, PageOutcome};
 use axum::Json;
-use recado_http::api::request::{Asked, JsonAnswer, RequestBody};
+use recado_http::api::request::{Asked, JsonAnswer, PathParam, RequestBody};
 use recado_http::problem::HttpProblem;
-use recado_http::query::PathParam;
 use serde::{Deserialize, Serialize};
 
 /// The pages that are fetched.

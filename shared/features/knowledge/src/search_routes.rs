@@ -4,9 +4,8 @@ use crate::FOUND_MAX;
 use crate::knowledge_routes::parse_agent_id;
 use axum::Json;
 use recado_domain::knowledge::{FoundBlock, VectorGap};
-use recado_http::api::request::{Asked, JsonAnswer, RequestBody};
+use recado_http::api::request::{Asked, JsonAnswer, PathParam, RequestBody};
 use recado_http::problem::HttpProblem;
-use recado_http::query::PathParam;
 use serde::{Deserialize, Serialize};
 
 /// Number of blocks that a search returns unless it says another.

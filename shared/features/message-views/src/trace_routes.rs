@@ -8,9 +8,8 @@ use recado_domain::scheduled::{ScheduledId, ScheduledState};
 use recado_http::api::message_fields::parse_message_id;
 #[cfg(feature = "schema")]
 use recado_http::api::problem_answers::NotFound;
-use recado_http::api::request::{Asked, JsonAnswer};
+use recado_http::api::request::{Asked, JsonAnswer, QueryParams};
 use recado_http::problem::HttpProblem;
-use recado_http::query::QueryParams;
 use recado_pipeline::Deps;
 
 use crate::trace;

@@ -1,6 +1,6 @@
 //! `/v1/occasions`: lists occasions and their guests, adds guests and deletes them.
 
-use crate::{AddedGuests, ListedOccasion, OccasionRequestError};
+use crate::{AddedGuests, ListedOccasion};
 use axum::Json;
 use axum::http::StatusCode;
 use recado_domain::Timestamp;
@@ -9,14 +9,14 @@ use recado_domain::invitations::{
     GUEST_ROWS_MAX, Guest, GuestRow, ListedGuest, OccasionReminder, parse_guest_list,
 };
 use recado_http::api::context::BODY_MAX;
-use recado_http::api::error_mapping::list_problem;
 #[cfg(feature = "schema")]
 use recado_http::api::problem_answers::NotFound;
-use recado_http::api::queries::{TenantPageQuery, TenantQuery};
-use recado_http::api::request::{Asked, JsonAnswer, RequestBody};
-use recado_http::api::view::ListView;
+use recado_http::api::request::{
+    Asked, JsonAnswer, PathParam, QueryParams, RequestBody, TenantPageQuery, TenantQuery, parse_page_request,
+};
+use recado_http::api::view::{ListView, answer_page};
+use recado_http::body::parse_json_body;
 use recado_http::problem::HttpProblem;
-use recado_http::query::{PathParam, QueryParams, parse_json_body, parse_page_request};
 use serde::{Deserialize, Serialize};
 
 /// An occasion to which guests are invited.
@@ -58,14 +58,6 @@ impl From<ListedOccasion> for OccasionView {
     }
 }
 
-/// Maps an error of a list that was requested with or without a cursor.
-fn map_list_error(error: OccasionRequestError, with_cursor: bool) -> HttpProblem {
-    match error {
-        OccasionRequestError::Port(error) => list_problem(error, with_cursor),
-        error => error.into(),
-    }
-}
-
 /// Lists the occasions of a tenant.
 #[cfg_attr(feature = "schema", utoipa::path(
     get,
@@ -79,8 +71,7 @@ pub async fn list_occasions(
 ) -> JsonAnswer<ListView<OccasionView>> {
     let page = parse_page_request(wanted.limit, wanted.cursor)?;
     let found = crate::list_occasions(&api.deps, &caller, wanted.tenant.as_ref(), &page).await;
-    let found = found.map_err(|error| map_list_error(error, page.cursor.is_some()))?;
-    Ok(Json(ListView::from_page(found, OccasionView::from)))
+    answer_page(found, &page, OccasionView::from)
 }
 
 /// Returns an occasion.
@@ -159,8 +150,7 @@ pub async fn list_guests(
     let page = parse_page_request(wanted.limit, wanted.cursor)?;
     let (occasion, tenant) = (parse_occasion(&id)?, wanted.tenant);
     let found = crate::list_guests(&api.deps, &caller, tenant.as_ref(), &occasion, &page).await;
-    let found = found.map_err(|error| map_list_error(error, page.cursor.is_some()))?;
-    Ok(Json(ListView::from_page(found, GuestView::from)))
+    answer_page(found, &page, GuestView::from)
 }
 
 /// Returns a guest of an occasion.

@@ -9,9 +9,8 @@ use recado_domain::conversation::{ConversationLabel, PersonNote};
 use recado_domain::ids::TokenName;
 #[cfg(feature = "schema")]
 use recado_http::api::problem_answers::{Conflict, Unprocessable};
-use recado_http::api::request::{Asked, JsonAnswer, RequestBody};
+use recado_http::api::request::{Asked, JsonAnswer, PathParam, RequestBody};
 use recado_http::problem::HttpProblem;
-use recado_http::query::PathParam;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 

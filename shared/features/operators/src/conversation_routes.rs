@@ -6,12 +6,13 @@ use recado_domain::Timestamp;
 use recado_domain::conversation::{Conversation, ConversationLabel, ConversationMode, ConversationStatus};
 use recado_domain::ids::{ConversationId, CorrelationId, InstanceId, Ordinal};
 use recado_http::api::context::Api;
-use recado_http::api::error_mapping::list_problem;
 #[cfg(feature = "schema")]
 use recado_http::api::problem_answers::{Conflict, NotImplemented};
-use recado_http::api::request::{Asked, JsonAnswer, RequestBody};
+use recado_http::api::request::{
+    Asked, JsonAnswer, PathParam, QueryParams, RequestBody, encode_cursor, parse_page_request,
+};
+use recado_http::api::view::list_problem;
 use recado_http::problem::HttpProblem;
-use recado_http::query::{PathParam, QueryParams, encode_cursor, parse_page_request};
 use recado_message_views::message_view::ConversationView;
 
 use recado_pipeline::ports::{ConversationFilter, ConversationPage, SearchWords};

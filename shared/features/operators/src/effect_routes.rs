@@ -8,8 +8,7 @@ use recado_domain::effects::{EffectEntry, EffectState};
 use recado_domain::ids::{ConversationId, CorrelationId};
 #[cfg(feature = "schema")]
 use recado_http::api::problem_answers::Conflict;
-use recado_http::api::request::{Asked, JsonAnswer, RequestBody};
-use recado_http::query::PathParam;
+use recado_http::api::request::{Asked, JsonAnswer, PathParam, RequestBody};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 

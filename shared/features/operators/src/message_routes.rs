@@ -10,16 +10,14 @@ use recado_domain::Timestamp;
 use recado_domain::delivery::UnacknowledgedMessage;
 use recado_domain::ids::{ConversationId, CorrelationId, InstanceId, MessageId, Ordinal};
 use recado_domain::scheduled::{ScheduledId, ScheduledState};
-use recado_http::api::error_mapping::list_problem;
 #[cfg(feature = "schema")]
 use recado_http::api::message_fields::IdempotencyHeader;
 use recado_http::api::message_fields::{no_such_message, parse_idempotency_key, parse_message_id};
 #[cfg(feature = "schema")]
 use recado_http::api::problem_answers::Conflict;
-use recado_http::api::request::{Asked, JsonAnswer, RequestBody};
-use recado_http::api::view::ListView;
+use recado_http::api::request::{Asked, JsonAnswer, PathParam, QueryParams, RequestBody, parse_page_request};
+use recado_http::api::view::{ListView, answer_page};
 use recado_http::problem::HttpProblem;
-use recado_http::query::{PathParam, QueryParams, parse_page_request};
 use recado_message_views::message_view::{MessageDetail, MessageItem, ScheduledView};
 use recado_message_views::trace;
 use recado_sends::outgoing_fields::OutgoingFields;
@@ -62,8 +60,7 @@ pub async fn list_messages(
     } else {
         crate::list_messages(&api.deps, &caller, &id, &page).await
     };
-    let found = found.map_err(|error| list_problem(error, page.cursor.is_some()))?;
-    Ok(Json(ListView::from_page(found, MessageItem::from)))
+    answer_page(found, &page, MessageItem::from)
 }
 
 /// The filter and the page of the list.
@@ -115,8 +112,7 @@ pub async fn list_unacknowledged(
 ) -> JsonAnswer<ListView<UnacknowledgedView>> {
     let page = parse_page_request(wanted.limit, wanted.cursor)?;
     let found = crate::list_unacknowledged(&api.deps, &caller, wanted.instance, &page).await;
-    let found = found.map_err(|error| list_problem(error, page.cursor.is_some()))?;
-    Ok(Json(ListView::from_page(found, UnacknowledgedView::from)))
+    answer_page(found, &page, UnacknowledgedView::from)
 }
 
 /// A message, or a scheduled message that is not sent yet.

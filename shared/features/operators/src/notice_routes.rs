@@ -4,9 +4,8 @@ use axum::Json;
 use recado_domain::Timestamp;
 use recado_domain::ids::InstanceId;
 use recado_domain::notice::{Notice, NoticeKind};
-use recado_http::api::request::{Asked, JsonAnswer};
+use recado_http::api::request::{Asked, JsonAnswer, PathParam};
 use recado_http::problem::HttpProblem;
-use recado_http::query::PathParam;
 
 use serde::Serialize;
 use serde_json::Value;

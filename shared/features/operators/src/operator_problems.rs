@@ -2,7 +2,8 @@
 
 use crate::OperateError;
 use axum::http::StatusCode;
-use recado_http::api::error_mapping::{ListError, judge_not_sendable};
+use recado_http::api::error_mapping::judge_not_sendable;
+use recado_http::api::view::ListError;
 use recado_http::problem::HttpProblem;
 use recado_http::problem_code::ProblemCode;
 

@@ -5,13 +5,11 @@ use axum::Json;
 use recado_domain::Timestamp;
 use recado_domain::ids::TenantId;
 use recado_domain::opt_out::{OptOut, OptOutSource};
-use recado_http::api::error_mapping::list_problem;
 #[cfg(feature = "schema")]
 use recado_http::api::problem_answers::NotFound;
-use recado_http::api::request::{Asked, JsonAnswer};
-use recado_http::api::view::ListView;
+use recado_http::api::request::{Asked, JsonAnswer, QueryParams, parse_page_request};
+use recado_http::api::view::{ListView, list_problem};
 use recado_http::problem::HttpProblem;
-use recado_http::query::{QueryParams, parse_page_request};
 use serde::{Deserialize, Serialize};
 
 /// The tenant and the page of the list.

@@ -9,8 +9,8 @@ use axum::extract::State;
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use recado_http::api::context::Api;
+use recado_http::api::request::PathParam;
 use recado_http::problem::HttpProblem;
-use recado_http::query::PathParam;
 
 const ASK_PAGE: &str = include_str!("unsubscribe/ask.html");
 const DONE_PAGE: &str = include_str!("unsubscribe/done.html");

@@ -15,9 +15,8 @@ use recado_http::api::message_fields::IdempotencyHeader;
 use recado_http::api::message_fields::parse_idempotency_key;
 #[cfg(feature = "schema")]
 use recado_http::api::problem_answers::{Conflict, Unprocessable};
-use recado_http::api::request::{Asked, RequestBody};
+use recado_http::api::request::{Asked, PathParam, RequestBody};
 use recado_http::problem::HttpProblem;
-use recado_http::query::PathParam;
 
 use serde::Deserialize;
 use serde_json::{Map, Value};

@@ -9,7 +9,7 @@ use recado_domain::decision::AgentDecision;
 use recado_domain::ids::{CorrelationId, InstanceId, StepId, TenantId};
 use recado_domain::reason::Reason;
 use recado_embedded::Clock;
-use recado_http::query::encode_cursor;
+use recado_http::api::request::encode_cursor;
 use recado_pipeline::ports::{CommitOutcome, Conversations, WriteOutcome};
 use recado_pipeline::records::dead_letters::put_dead_letter;
 use recado_testkit::ports::succeed;

@@ -6,7 +6,7 @@ use crate::tests::{Site, TOKEN, secret_at, secret_of};
 use axum::http::StatusCode;
 use futures::future::join_all;
 use recado_domain::provider::Provider;
-use recado_http::query::encode_cursor;
+use recado_http::api::request::encode_cursor;
 use serde_json::{Value, json};
 
 const CONTACT: &str = "5511900000001@s.whatsapp.net";

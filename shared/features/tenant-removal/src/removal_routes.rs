@@ -6,9 +6,8 @@ use axum::http::StatusCode;
 use recado_domain::ids::TenantId;
 #[cfg(feature = "schema")]
 use recado_http::api::problem_answers::Conflict;
-use recado_http::api::request::{Asked, JsonAnswer};
+use recado_http::api::request::{Asked, JsonAnswer, PathParam, QueryParams};
 use recado_http::problem::HttpProblem;
-use recado_http::query::{PathParam, QueryParams};
 
 impl From<RemovalError> for HttpProblem {
     fn from(error: RemovalError) -> Self {

@@ -8,9 +8,8 @@ use recado_domain::price::Cost;
 use recado_domain::usage::{Date, resolve_usage_day, subtract_whole_days};
 #[cfg(feature = "schema")]
 use recado_http::api::problem_answers::NotFound;
-use recado_http::api::request::{Asked, JsonAnswer};
+use recado_http::api::request::{Asked, JsonAnswer, QueryParams};
 use recado_http::problem::HttpProblem;
-use recado_http::query::QueryParams;
 use serde::{Deserialize, Serialize};
 
 /// Number of days of a request that names no first day.

@@ -2,9 +2,8 @@
 
 #[cfg(feature = "schema")]
 use crate::api::problem_answers::{BadGateway, Conflict};
-use crate::api::request::{Asked, JsonAnswer, RequestBody};
+use crate::api::request::{Asked, JsonAnswer, PathParam, RequestBody};
 use crate::problem::HttpProblem;
-use crate::query::PathParam;
 use axum::http::StatusCode;
 use axum::{Extension, Json};
 use recado_domain::Timestamp;

@@ -4,7 +4,6 @@ use crate::problem::HttpProblem;
 use crate::problem_code::ProblemCode;
 use axum::http::StatusCode;
 use recado_pipeline::NotSendable;
-use recado_pipeline::ports::PortError;
 use recado_pipeline::steps::invited_tenant::TenantChoiceError;
 
 impl From<TenantChoiceError> for HttpProblem {
@@ -28,26 +27,5 @@ pub fn judge_not_sendable(why: &NotSendable) -> (StatusCode, Option<ProblemCode>
         NotSendable::NoSuchMessage(_) | NotSendable::NoSuchUpload => (StatusCode::NOT_FOUND, None),
         NotSendable::NotYetSent(_) => (StatusCode::CONFLICT, Some(ProblemCode::NotYetSent)),
         NotSendable::InstanceDisabled => (StatusCode::CONFLICT, Some(ProblemCode::InstanceDisabled)),
-    }
-}
-
-/// Maps an error of a list that was requested with or without a cursor. With a cursor, input that the store cannot read
-/// is reported as a bad cursor (400).
-pub fn list_problem(error: impl Into<HttpProblem> + ListError, with_cursor: bool) -> HttpProblem {
-    if with_cursor && error.is_unreadable_input() {
-        return HttpProblem::bad_request("the cursor is not one that a list gave");
-    }
-    error.into()
-}
-
-/// An error of a list, which tells whether the store could not read what the request named.
-pub trait ListError {
-    /// Returns `true` if the store could not read its input.
-    fn is_unreadable_input(&self) -> bool;
-}
-
-impl ListError for PortError {
-    fn is_unreadable_input(&self) -> bool {
-        matches!(self, Self::Invalid { .. })
     }
 }

@@ -1,13 +1,11 @@
 //! `/v1/tokens`: creates, lists and revokes the tokens of the API. `GET /v1/token`: what the token of the request opens.
 
-use crate::api::error_mapping::list_problem;
 #[cfg(feature = "schema")]
 use crate::api::problem_answers::{Conflict, NotFound};
-use crate::api::request::{Asked, JsonAnswer, RequestBody};
-use crate::api::view::ListView;
+use crate::api::request::{Asked, JsonAnswer, PathParam, QueryParams, RequestBody, parse_page_request};
+use crate::api::view::{ListView, answer_page};
 use crate::problem::HttpProblem;
 use crate::problem_code::ProblemCode;
-use crate::query::{PathParam, QueryParams, parse_page_request};
 use axum::Json;
 use axum::http::StatusCode;
 use recado_access as tokens;
@@ -166,8 +164,7 @@ pub async fn list_tokens(
 ) -> JsonAnswer<ListView<TokenView>> {
     let page = parse_page_request(wanted.limit, wanted.cursor)?;
     let found = tokens::list_tokens(&api.deps, &caller, wanted.tenant.as_ref(), &page).await;
-    let found = found.map_err(|error| list_problem(error, page.cursor.is_some()))?;
-    Ok(Json(ListView::from_page(found, TokenView::from)))
+    answer_page(found, &page, TokenView::from)
 }
 
 /// The tenant of the token to revoke.

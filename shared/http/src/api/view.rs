@@ -1,8 +1,10 @@
 //! The JSON shapes that many answers of the API have. They are a contract: fields are added, never renamed.
 
-use crate::query::encode_cursor;
+use crate::api::request::{JsonAnswer, encode_cursor};
+use crate::problem::HttpProblem;
+use axum::Json;
 use recado_domain::conversation::Conversation;
-use recado_pipeline::ports::Page;
+use recado_pipeline::ports::{Page, PageRequest, PortError};
 use serde::Serialize;
 
 /// A page of a list.
@@ -27,6 +29,37 @@ impl<T> ListView<T> {
             items: items.collect(),
             next_cursor: None,
         }
+    }
+}
+
+/// Answers with a page of a list that was requested by `page`.
+pub fn answer_page<R, T>(
+    found: Result<Page<R>, impl Into<HttpProblem> + ListError>,
+    page: &PageRequest,
+    view: impl Fn(R) -> T,
+) -> JsonAnswer<ListView<T>> {
+    let found = found.map_err(|error| list_problem(error, page.cursor.is_some()))?;
+    Ok(Json(ListView::from_page(found, view)))
+}
+
+/// Maps an error of a list that was requested with or without a cursor. With a cursor, input that the store cannot read
+/// is reported as a bad cursor (400).
+pub fn list_problem(error: impl Into<HttpProblem> + ListError, with_cursor: bool) -> HttpProblem {
+    if with_cursor && error.is_unreadable_input() {
+        return HttpProblem::bad_request("the cursor is not one that a list gave");
+    }
+    error.into()
+}
+
+/// An error of a list, which tells whether the store could not read what the request named.
+pub trait ListError {
+    /// Returns `true` if the store could not read its input.
+    fn is_unreadable_input(&self) -> bool;
+}
+
+impl ListError for PortError {
+    fn is_unreadable_input(&self) -> bool {
+        matches!(self, Self::Invalid { .. })
     }
 }
 

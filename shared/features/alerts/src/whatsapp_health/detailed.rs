@@ -10,10 +10,8 @@ use recado_domain::instance::{InstanceState, MessagingLimit};
 use recado_http::api::pieced_json::PiecedJson;
 #[cfg(feature = "schema")]
 use recado_http::api::problem_answers::NotFound;
-use recado_http::api::queries::InstanceQuery;
-use recado_http::api::request::Asked;
+use recado_http::api::request::{Asked, InstanceQuery, QueryParams};
 use recado_http::problem::HttpProblem;
-use recado_http::query::QueryParams;
 use recado_pipeline::steps::open_work::OpenWorkCounts;
 use serde::Serialize;
 use std::collections::BTreeMap;

@@ -10,9 +10,9 @@ use recado_domain::ids::InstanceId;
 use recado_domain::reason::Reason;
 #[cfg(feature = "schema")]
 use recado_http::api::problem_answers::Conflict;
-use recado_http::api::request::{Asked, JsonAnswer, RequestBody};
+use recado_http::api::request::{Asked, JsonAnswer, PathParam, QueryParams, RequestBody};
+use recado_http::body::parse_optional_body;
 use recado_http::problem::HttpProblem;
-use recado_http::query::{PathParam, QueryParams, parse_optional_body};
 use recado_pipeline::records::dead_letters::DeadLetterFilter;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};

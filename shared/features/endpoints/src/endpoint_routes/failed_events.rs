@@ -1,16 +1,15 @@
 //! `/v1/webhooks/{id}/failed`: the events that an endpoint did not accept.
 
-use crate::{FailedChoice, WebhookError};
+use crate::FailedChoice;
 use axum::Json;
 use recado_domain::Timestamp;
 use recado_domain::published_event::{EventCursor, PublishedKind};
 use recado_domain::webhook_endpoint::FailedEvent;
-use recado_http::api::error_mapping::list_problem;
-use recado_http::api::queries::{TenantPageQuery, TenantQuery};
-use recado_http::api::request::{Asked, JsonAnswer, RequestBody};
-use recado_http::api::view::ListView;
+use recado_http::api::request::{
+    Asked, JsonAnswer, PathParam, QueryParams, RequestBody, TenantPageQuery, TenantQuery, parse_page_request,
+};
+use recado_http::api::view::{ListView, answer_page};
 use recado_http::problem::HttpProblem;
-use recado_http::query::{PathParam, QueryParams, parse_page_request};
 use serde::{Deserialize, Serialize};
 
 /// An event that an endpoint did not accept.
@@ -68,11 +67,7 @@ pub async fn list_failed_events(
     let page = parse_page_request(wanted.limit, wanted.cursor)?;
     let of = (wanted.tenant.as_ref(), id.as_str());
     let found = crate::list_failed_events(&api.deps, &caller, of, &page).await;
-    let found = found.map_err(|error| match error {
-        WebhookError::Port(error) => list_problem(error, page.cursor.is_some()),
-        error => error.into(),
-    })?;
-    Ok(Json(ListView::from_page(found, FailedEventView::from)))
+    answer_page(found, &page, FailedEventView::from)
 }
 
 /// The failed events that are tried again.

@@ -6,10 +6,8 @@ use axum::http::StatusCode;
 use recado_domain::Timestamp;
 #[cfg(feature = "schema")]
 use recado_http::api::problem_answers::NotImplemented;
-use recado_http::api::queries::TenantQuery;
-use recado_http::api::request::{Asked, JsonAnswer, RequestBody};
+use recado_http::api::request::{Asked, JsonAnswer, PathParam, QueryParams, RequestBody, TenantQuery};
 use recado_http::problem::HttpProblem;
-use recado_http::query::{PathParam, QueryParams};
 
 use serde::{Deserialize, Serialize};
 

@@ -11,14 +11,13 @@ use recado_domain::ids::TenantId;
 use recado_domain::millis::add_duration;
 use recado_domain::published_event::EventCursor;
 use recado_domain::{SignedDuration, Timestamp};
-use recado_http::api::error_mapping::list_problem;
 #[cfg(feature = "schema")]
 use recado_http::api::problem_answers::NotFound;
-use recado_http::api::request::Asked;
+use recado_http::api::request::{Asked, QueryParams};
+use recado_http::api::view::list_problem;
 use recado_http::event_feed::{BATCH_MAX, FeedUpdate, Subscription};
 use recado_http::problem;
 use recado_http::problem::HttpProblem;
-use recado_http::query::QueryParams;
 use recado_pipeline::Deps;
 use recado_pipeline::ports::{LogPlace, LoggedEvent, PublishedPage};
 use serde::Deserialize;
