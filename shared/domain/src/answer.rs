@@ -215,7 +215,7 @@ fn explain_without_debounce(
 }
 
 /// Returns `true` if `reply` answers the contact's message of this ordinal.
-fn covers_ordinal(reply: &Message, conversation: &Conversation, asked: Ordinal) -> bool {
+pub fn covers_ordinal(reply: &Message, conversation: &Conversation, asked: Ordinal) -> bool {
     match (&reply.out, reply.role) {
         (Some(out), _) => out.covers >= asked,
         // Typed on the phone: only the conversation tells up to which ordinal people answered.

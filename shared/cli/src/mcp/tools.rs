@@ -22,19 +22,6 @@ pub(super) enum McpToolCall {
     RedriveDeadLetters(RedrivenDeadLetters),
 }
 
-/// Describes the arguments of a call as a JSON schema: those that it must have, and all with their types and meanings.
-fn describe_arguments(required: &[&str], fields: &[(&str, &str, &str)]) -> Value {
-    let described = fields.iter().map(|(name, kind, meaning)| {
-        let mut field = json!({"type": kind, "description": meaning});
-        if *kind == "array" {
-            field["items"] = json!({"type": "string"});
-        }
-        ((*name).to_owned(), field)
-    });
-    let properties: JsonObject = described.collect();
-    json!({"type": "object", "properties": properties, "required": required, "additionalProperties": false})
-}
-
 /// A person or a record that is looked for.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -43,27 +30,6 @@ pub(super) struct SearchedRecord {
     pub(super) tenant: Option<String>,
     pub(super) instance: Option<String>,
     pub(super) limit: Option<u16>,
-}
-
-fn describe_search() -> Value {
-    describe_arguments(
-        &["what"],
-        &[
-            (
-                "what",
-                "string",
-                "A phone number in any spelling, a part of a contact's name, words of a message, or an id. Ids are those of \
-                    conversations, messages, events and requests, and of messages at the provider (`wamid.…`). On AWS texts are not searched.",
-            ),
-            ("tenant", "string", "Only the contacts of this tenant."),
-            ("instance", "string", "Only on this instance."),
-            (
-                "limit",
-                "integer",
-                "The most messages of each conversation, the newest: 1 to 200, 10 if absent.",
-            ),
-        ],
-    )
 }
 
 /// The conversations that are listed.
@@ -77,27 +43,6 @@ pub(super) struct ListedConversations {
     cursor: Option<String>,
 }
 
-fn describe_conversation_list() -> Value {
-    describe_arguments(
-        &[],
-        &[
-            (
-                "waiting",
-                "boolean",
-                "`true`: only those in which a person owes an answer, the longest waiting first.",
-            ),
-            ("instance", "string", "Only of this instance."),
-            (
-                "mode",
-                "string",
-                "`ai`: only those that the agent has. `manual`: only those that people have.",
-            ),
-            ("limit", "integer", "1 to 200, 50 if absent."),
-            ("cursor", "string", "`next_cursor` of the page before."),
-        ],
-    )
-}
-
 /// A conversation that is read.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -106,32 +51,11 @@ pub(super) struct ReadThread {
     pub(super) limit: Option<u16>,
 }
 
-fn describe_thread() -> Value {
-    describe_arguments(
-        &["conversation"],
-        &[
-            ("conversation", "string", "The conversation's id (`c_…-1`)."),
-            (
-                "limit",
-                "integer",
-                "The most messages, the newest: 1 to 200, 50 if absent.",
-            ),
-        ],
-    )
-}
-
 /// A message that is read.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ReadMessage {
     pub(super) message: String,
-}
-
-fn describe_message() -> Value {
-    describe_arguments(
-        &["message"],
-        &[("message", "string", "The message's id (`c_…-1.7`).")],
-    )
 }
 
 /// An answer to a contact.
@@ -143,34 +67,11 @@ pub(super) struct ContactAnswer {
     pub(super) seen: u64,
 }
 
-fn describe_answer() -> Value {
-    describe_arguments(
-        &["conversation", "text", "seen"],
-        &[
-            ("conversation", "string", "The conversation's id."),
-            ("text", "string", "The text that the contact gets."),
-            (
-                "seen",
-                "integer",
-                "`ordinal` of the newest message that was read. Later ones stay unanswered. The same text with the same `seen` is \
-                    sent once.",
-            ),
-        ],
-    )
-}
-
 /// A conversation that changes hands.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct NamedConversation {
     pub(super) conversation: String,
-}
-
-fn describe_conversation() -> Value {
-    describe_arguments(
-        &["conversation"],
-        &[("conversation", "string", "The conversation's id.")],
-    )
 }
 
 /// The dead letters that are listed.
@@ -184,23 +85,6 @@ pub(super) struct ListedDeadLetters {
     cursor: Option<String>,
 }
 
-fn describe_dead_letter_list() -> Value {
-    describe_arguments(
-        &[],
-        &[
-            (
-                "queue",
-                "string",
-                "Only of this queue: `inbound`, `turns` or `outbound`.",
-            ),
-            ("reason", "string", "Only with this reason."),
-            ("instance", "string", "Only of this instance."),
-            ("limit", "integer", "1 to 200, 50 if absent."),
-            ("cursor", "string", "`next_cursor` of the page before."),
-        ],
-    )
-}
-
 /// The dead letters that are put back on their way.
 #[derive(Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
@@ -208,20 +92,6 @@ pub(super) struct RedrivenDeadLetters {
     pub(super) ids: Vec<String>,
     #[serde(default)]
     dry_run: bool,
-}
-
-fn describe_redrive() -> Value {
-    describe_arguments(
-        &["ids"],
-        &[
-            ("ids", "array", "The ids of the dead letters: 1 to 200."),
-            (
-                "dry_run",
-                "boolean",
-                "`true`: only counts what a redrive would find.",
-            ),
-        ],
-    )
 }
 
 /// The effect of a tool on what is stored.
@@ -243,9 +113,18 @@ pub(super) struct McpTool {
     reach: ToolReach,
     /// The route of the API that it needs, by which the roles of tokens have it.
     pub(super) route: &'static str,
-    /// Describes the arguments.
-    schema: fn() -> Value,
+    /// The arguments that a call must have.
+    required: &'static [&'static str],
+    arguments: &'static [ToolArgument],
 }
+
+/// An argument of a call: its name, its type in a JSON schema, and its meaning.
+type ToolArgument = (&'static str, &'static str, &'static str);
+
+const NAMED_CONVERSATION: ToolArgument = ("conversation", "string", "The conversation's id.");
+const OF_INSTANCE: ToolArgument = ("instance", "string", "Only of this instance.");
+const PAGE_LIMIT: ToolArgument = ("limit", "integer", "1 to 200, 50 if absent.");
+const PAGE_CURSOR: ToolArgument = ("cursor", "string", "`next_cursor` of the page before.");
 
 /// All tools.
 pub(super) const TOOLS: &[McpTool] = &[
@@ -255,28 +134,67 @@ pub(super) const TOOLS: &[McpTool] = &[
             or the one reason why nothing was.",
         reach: ToolReach::Reads,
         route: "GET /v1/conversations",
-        schema: describe_search,
+        required: &["what"],
+        arguments: &[
+            (
+                "what",
+                "string",
+                "A phone number in any spelling, a part of a contact's name, words of a message, or an id. Ids are those of \
+                    conversations, messages, events and requests, and of messages at the provider (`wamid.…`). On AWS texts are not searched.",
+            ),
+            ("tenant", "string", "Only the contacts of this tenant."),
+            ("instance", "string", "Only on this instance."),
+            (
+                "limit",
+                "integer",
+                "The most messages of each conversation, the newest: 1 to 200, 10 if absent.",
+            ),
+        ],
     },
     McpTool {
         name: "list_conversations",
         description: "Lists conversations, the most recently active first, or those that wait for a person.",
         reach: ToolReach::Reads,
         route: "GET /v1/conversations",
-        schema: describe_conversation_list,
+        required: &[],
+        arguments: &[
+            (
+                "waiting",
+                "boolean",
+                "`true`: only those in which a person owes an answer, the longest waiting first.",
+            ),
+            OF_INSTANCE,
+            (
+                "mode",
+                "string",
+                "`ai`: only those that the agent has. `manual`: only those that people have.",
+            ),
+            PAGE_LIMIT,
+            PAGE_CURSOR,
+        ],
     },
     McpTool {
         name: "read_conversation",
         description: "Reads a conversation with its newest messages, the oldest of them first.",
         reach: ToolReach::Reads,
         route: "GET /v1/conversations/{id}",
-        schema: describe_thread,
+        required: &["conversation"],
+        arguments: &[
+            ("conversation", "string", "The conversation's id (`c_…-1`)."),
+            (
+                "limit",
+                "integer",
+                "The most messages, the newest: 1 to 200, 50 if absent.",
+            ),
+        ],
     },
     McpTool {
         name: "read_message",
         description: "Reads one message: its text, its delivery, the steps of its way, and why it is not answered.",
         reach: ToolReach::Reads,
         route: "GET /v1/messages/{id}",
-        schema: describe_message,
+        required: &["message"],
+        arguments: &[("message", "string", "The message's id (`c_…-1.7`).")],
     },
     McpTool {
         name: "answer_contact",
@@ -284,35 +202,66 @@ pub(super) const TOOLS: &[McpTool] = &[
             agent is silent until it is given back.",
         reach: ToolReach::Sends,
         route: "POST /v1/conversations/{id}/messages",
-        schema: describe_answer,
+        required: &["conversation", "text", "seen"],
+        arguments: &[
+            NAMED_CONVERSATION,
+            ("text", "string", "The text that the contact gets."),
+            (
+                "seen",
+                "integer",
+                "`ordinal` of the newest message that was read. Later ones stay unanswered. The same text with the same `seen` is \
+                    sent once.",
+            ),
+        ],
     },
     McpTool {
         name: "take_conversation",
         description: "Takes a conversation over without writing: the agent is silent until it is given back.",
         reach: ToolReach::Changes,
         route: "PATCH /v1/conversations/{id}",
-        schema: describe_conversation,
+        required: &["conversation"],
+        arguments: &[NAMED_CONVERSATION],
     },
     McpTool {
         name: "give_back_conversation",
         description: "Gives a conversation back to the agent, which answers what is unanswered.",
         reach: ToolReach::Sends,
         route: "PATCH /v1/conversations/{id}",
-        schema: describe_conversation,
+        required: &["conversation"],
+        arguments: &[NAMED_CONVERSATION],
     },
     McpTool {
         name: "list_dead_letters",
         description: "Lists what was given up, with the reason, the newest first.",
         reach: ToolReach::Reads,
         route: "GET /v1/dead-letters",
-        schema: describe_dead_letter_list,
+        required: &[],
+        arguments: &[
+            (
+                "queue",
+                "string",
+                "Only of this queue: `inbound`, `turns` or `outbound`.",
+            ),
+            ("reason", "string", "Only with this reason."),
+            OF_INSTANCE,
+            PAGE_LIMIT,
+            PAGE_CURSOR,
+        ],
     },
     McpTool {
         name: "redrive_dead_letters",
         description: "Puts dead letters back on their way, once their cause is mended. With `dry_run` it only counts.",
         reach: ToolReach::Sends,
         route: "POST /v1/dead-letters/redrive",
-        schema: describe_redrive,
+        required: &["ids"],
+        arguments: &[
+            ("ids", "array", "The ids of the dead letters: 1 to 200."),
+            (
+                "dry_run",
+                "boolean",
+                "`true`: only counts what a redrive would find.",
+            ),
+        ],
     },
 ];
 
@@ -322,7 +271,7 @@ impl McpTool {
         json!({
             "name": self.name,
             "description": self.description,
-            "inputSchema": (self.schema)(),
+            "inputSchema": self.describe_arguments(),
             "annotations": {
                 "readOnlyHint": self.reach == ToolReach::Reads,
                 "destructiveHint": false,
@@ -330,6 +279,19 @@ impl McpTool {
                 "openWorldHint": self.reach == ToolReach::Sends,
             },
         })
+    }
+
+    /// Describes the arguments of a call as a JSON schema: those that it must have, and all with their types and meanings.
+    fn describe_arguments(&self) -> Value {
+        let described = self.arguments.iter().map(|(name, kind, meaning)| {
+            let mut field = json!({"type": kind, "description": meaning});
+            if *kind == "array" {
+                field["items"] = json!({"type": "string"});
+            }
+            ((*name).to_owned(), field)
+        });
+        let properties: JsonObject = described.collect();
+        json!({"type": "object", "properties": properties, "required": self.required, "additionalProperties": false})
     }
 }
 
@@ -346,7 +308,7 @@ mod tests {
     #[test]
     fn each_tool_is_called_with_the_arguments_that_its_schema_names() {
         for tool in TOOLS {
-            let schema = (tool.schema)();
+            let schema = tool.describe_arguments();
             assert_eq!(schema["type"], "object", "{}", tool.name);
             let fields = schema["properties"].as_object().unwrap();
             let arguments = fields.iter().map(|(name, field)| {

@@ -30,6 +30,7 @@ use recado_ports::ports::{Page, PageRequest, PortError, PortResult};
 use recado_ports::records::configuration::find_config_by_id;
 use recado_ports::records::dead_letters::{self, DeadLetterFilter, remove_dead_letter};
 use recado_ports::records::invitations::find_invitation;
+use serde::Serialize;
 use serde_json::{Value, json};
 
 /// Number of dead letters that are handled at the same time.
@@ -186,8 +187,9 @@ async fn audit_letter(
     audit_action(deps, caller, done.with_change(what, after)).await
 }
 
-/// The result of deleting several dead letters.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+/// The result of deleting many dead letters.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = PurgeView))]
 pub struct DeletionSummary {
     /// Number of dead letters that were selected.
     pub selected: usize,
@@ -195,7 +197,7 @@ pub struct DeletionSummary {
     pub deleted: usize,
     /// Number of dead letters that could not be deleted now.
     pub failed: usize,
-    /// `true` if more dead letters match than the limit allows.
+    /// `true` if the limit was reached, so that there may be more.
     pub more: bool,
 }
 

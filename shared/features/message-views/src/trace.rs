@@ -8,6 +8,7 @@ pub use crate::trace::timeline::{
 };
 use futures::stream::{self, StreamExt, TryStreamExt};
 use recado_domain::access::{Caller, Scope};
+use recado_domain::answer::covers_ordinal;
 use recado_domain::config::Instance;
 use recado_domain::conversation::Conversation;
 use recado_domain::delivery::DeliveryKey;
@@ -250,15 +251,6 @@ async fn find_answer(
         }
     }
     Ok(sent.or(cancelled))
-}
-
-fn covers_ordinal(reply: &Message, conversation: &Conversation, asked: Ordinal) -> bool {
-    match (&reply.out, reply.role) {
-        (Some(out), _) => out.covers >= asked,
-        // Typed on the phone: only the conversation tells up to which ordinal people answered.
-        (None, Role::Operator) => conversation.human >= asked,
-        (None, Role::User | Role::Assistant) => false,
-    }
 }
 
 fn is_cancelled(message: &Message) -> bool {

@@ -1,6 +1,6 @@
 //! Redrives and deletes dead letters.
 
-use crate::DeadLetterSelection;
+use crate::{DeadLetterSelection, DeletionSummary};
 use axum::Json;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
@@ -211,17 +211,6 @@ pub struct PurgeQuery {
     limit: Option<usize>,
 }
 
-/// The result of deleting many dead letters.
-#[derive(Debug, Serialize)]
-#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
-pub struct PurgeView {
-    selected: usize,
-    deleted: usize,
-    failed: usize,
-    /// `true` if the limit was reached, so that there may be more.
-    more: bool,
-}
-
 /// Deletes all dead letters that match the filter, for good.
 ///
 /// Without a filter the request must say `all=true`. The name of the token is recorded with each deletion.
@@ -229,12 +218,12 @@ pub struct PurgeView {
     delete,
     path = "/v1/dead-letters",
     params(PurgeQuery),
-    responses((status = 200, body = PurgeView, description = "The number of deletions"))
+    responses((status = 200, body = DeletionSummary, description = "The number of deletions"))
 ))]
 pub async fn delete_dead_letters(
     Asked(api, caller): Asked,
     QueryParams(unwanted): QueryParams<PurgeQuery>,
-) -> JsonAnswer<PurgeView> {
+) -> JsonAnswer<DeletionSummary> {
     let filter = DeadLetterFilter {
         queue: unwanted.queue,
         reason: unwanted.reason,
@@ -254,10 +243,5 @@ pub async fn delete_dead_letters(
         limit: parse_limit(unwanted.limit)?,
     };
     let done = crate::delete_dead_letters(&api.deps, &caller, &selection).await?;
-    Ok(Json(PurgeView {
-        selected: done.selected,
-        deleted: done.deleted,
-        failed: done.failed,
-        more: done.more,
-    }))
+    Ok(Json(done))
 }
