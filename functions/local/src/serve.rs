@@ -17,8 +17,7 @@ use crate::workers;
 use anyhow::{Context, Result, bail};
 use axum::Router;
 use futures::future::{LocalBoxFuture, join, ready};
-use recado_checks::key_check;
-use recado_checks::key_check::{FoundKeys, InstanceKeys};
+use recado_checks::key_check::{self, FoundKeys, InstanceKeys};
 use recado_configuration::StartedConfiguration;
 use recado_domain::secret::Secret;
 use recado_embedded::{

@@ -2,10 +2,9 @@
 //! no text and no address of a contact, and no decision of Recado depends on it.
 
 use recado_pipeline::steps::connection::read_connection_checks;
-use recado_pipeline::steps::open_work::OpenWorkCounts;
+use recado_pipeline::steps::open_work::{OpenWorkCounts, WaitingByInstance, count_open_work};
 
 use jiff::Timestamp;
-use recado_pipeline::steps::open_work::{WaitingByInstance, count_open_work};
 use recado_pipeline::steps::working_instances::{WorkingPages, list_working_instances};
 
 use recado_domain::access::Caller;

@@ -3,7 +3,6 @@
 //! Their names of fields are those of an earlier service, so that its clients go on working.
 
 use crate::{AcceptedBatch, BatchRequest};
-use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
 use recado_domain::Timestamp;
@@ -17,7 +16,7 @@ use recado_http::api::message_fields::IdempotencyHeader;
 use recado_http::api::message_fields::parse_idempotency_key;
 #[cfg(feature = "schema")]
 use recado_http::api::problem_answers::{Conflict, NotFound, Unprocessable};
-use recado_http::api::request::{Asked, PathParam, RequestBody};
+use recado_http::api::request::{Asked, PathParam, RequestBody, choose_accepted_status};
 use recado_http::body::parse_json_body;
 use recado_http::problem::HttpProblem;
 use recado_invitations::export_routes::parse_template;
@@ -242,11 +241,7 @@ pub async fn post_invitation(
 
 async fn send_batch(api: &Api, caller: &Caller, request: BatchRequest) -> Result<Response, HttpProblem> {
     let accepted = crate::send_batch(&api.deps, caller, request).await?;
-    let status = if accepted.repeated {
-        StatusCode::OK
-    } else {
-        StatusCode::ACCEPTED
-    };
+    let status = choose_accepted_status(accepted.repeated);
     Ok((status, Json(AcceptedBatchView::from(accepted))).into_response())
 }
 
@@ -293,11 +288,7 @@ pub async fn post_guest_invitation(
 async fn send(api: &Api, caller: &Caller, request: InvitationRequest) -> Result<Response, HttpProblem> {
     let accepted = recado_invitations::send_invitation(&api.deps, caller, request).await?;
     let is_duplicate = matches!(accepted.invitation.state, InvitationState::Duplicate { .. });
-    let status = if accepted.repeated || is_duplicate {
-        StatusCode::OK
-    } else {
-        StatusCode::ACCEPTED
-    };
+    let status = choose_accepted_status(accepted.repeated || is_duplicate);
     Ok((status, Json(AcceptedInvitationView::from(accepted))).into_response())
 }
 

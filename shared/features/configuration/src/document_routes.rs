@@ -5,14 +5,14 @@ use crate::secret_reads::note_secrets_read;
 use crate::{ApplyOptions, ConfigurationChange, ConfigurationChangeKind, ConfigureError};
 use axum::Json;
 use axum::http::StatusCode;
+use recado_domain::Timestamp;
 use recado_domain::config::{ConfigDocument, Instance, KeptEntry, name_entry};
 use recado_domain::ids::InstanceId;
 use recado_domain::provider::Provider;
-use recado_domain::{SignedDuration, Timestamp};
 use recado_http::api::context::Api;
 #[cfg(feature = "schema")]
 use recado_http::api::problem_answers::{Conflict, NotFound, Unprocessable};
-use recado_http::api::request::{Asked, JsonAnswer, PathParam, QueryParams, RequestBody};
+use recado_http::api::request::{Asked, JsonAnswer, PathParam, QueryParams, RequestBody, parse_overlap};
 use recado_http::problem::HttpProblem;
 use recado_pipeline::records::applied_file::read_applied_file;
 use recado_pipeline::table::put_record;
@@ -236,9 +236,6 @@ pub async fn post_configuration(
     put_configuration(asked, query, body).await
 }
 
-/// The longest time for which the secret before can stay valid, in seconds: 30 days.
-const OVERLAP_MAX: u64 = 30 * 86_400;
-
 /// The options of a rotation.
 #[derive(Debug, Default, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
@@ -285,15 +282,7 @@ pub async fn post_secret_rotation(
     body: RequestBody,
 ) -> JsonAnswer<RotatedSecretView> {
     let asked: RotateRequest = body.parse_optional().await?;
-    let overlap = match asked.overlap_seconds {
-        None => Instance::SECRET_OVERLAP,
-        Some(seconds @ ..=OVERLAP_MAX) => SignedDuration::from_secs(seconds.cast_signed()),
-        Some(_) => {
-            return Err(HttpProblem::bad_request(format!(
-                "overlap_seconds must be at most {OVERLAP_MAX}"
-            )));
-        }
-    };
+    let overlap = parse_overlap(asked.overlap_seconds, Instance::SECRET_OVERLAP)?;
     let id = InstanceId::parse(&id).map_err(|_| ConfigureError::NotFound("instance"))?;
     let known: Instance = crate::find_entry(&api.deps, &caller, id.as_str()).await?;
     let site = WebhookSetups::for_instances(&api, std::slice::from_ref(&known)).await?;

@@ -9,7 +9,6 @@ use crate::{ConfiguredEndpoint, WebhookError, derive_signing_secret, rotate_sign
 use axum::Json;
 use axum::http::StatusCode;
 use recado_configuration::{EndpointChange, change_webhook_endpoints};
-use recado_domain::SignedDuration;
 use recado_domain::config::WebhookEndpoint;
 use recado_domain::ids::WebhookEndpointId;
 use recado_domain::provider::Provider;
@@ -18,13 +17,12 @@ use recado_domain::webhook_endpoint::SigningSalts;
 use recado_http::api::context::Api;
 #[cfg(feature = "schema")]
 use recado_http::api::problem_answers::{Conflict, NotFound, Unprocessable};
-use recado_http::api::request::{Asked, JsonAnswer, PathParam, QueryParams, RequestBody, TenantQuery};
+use recado_http::api::request::{
+    Asked, JsonAnswer, PathParam, QueryParams, RequestBody, TenantQuery, parse_overlap,
+};
 use recado_http::api::view::{ListError, ListView};
 use recado_http::problem::HttpProblem;
 use serde::{Deserialize, Serialize};
-
-/// The longest time for which posts are signed with the secret before, too, in seconds: 30 days.
-const OVERLAP_MAX: u64 = 30 * 86_400;
 
 impl From<WebhookError> for HttpProblem {
     fn from(error: WebhookError) -> Self {
@@ -219,15 +217,7 @@ pub async fn post_signing_rotation(
     body: RequestBody,
 ) -> JsonAnswer<EndpointSecretView> {
     let asked: SigningRotation = body.parse_optional().await?;
-    let overlap = match asked.overlap_seconds {
-        None => SigningSalts::OVERLAP,
-        Some(seconds @ ..=OVERLAP_MAX) => SignedDuration::from_secs(seconds.cast_signed()),
-        Some(_) => {
-            return Err(HttpProblem::bad_request(format!(
-                "overlap_seconds must be at most {OVERLAP_MAX}"
-            )));
-        }
-    };
+    let overlap = parse_overlap(asked.overlap_seconds, SigningSalts::OVERLAP)?;
     let rotated = rotate_signing_secret(&api.deps, &caller, of.tenant.as_ref(), &id, overlap).await?;
     Ok(Json(show_secret(&api, rotated).await?))
 }

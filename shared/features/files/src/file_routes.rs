@@ -1,7 +1,6 @@
 //! Files: uploads one that is to be sent, and reads the stored one of a message.
 
-use crate::message_file;
-use crate::message_file::{FileSource, MessageFileContent};
+use crate::message_file::{self, FileSource, MessageFileContent};
 use axum::Json;
 use axum::body::Body;
 use axum::extract::State;

@@ -4,8 +4,7 @@ use crate::LogFilter;
 use crate::log_routes::InvitationStatusView;
 use axum::http::{HeaderName, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use recado_domain::ids::InvitationTemplateName;
-use recado_domain::ids::TenantId;
+use recado_domain::ids::{InvitationTemplateName, TenantId};
 use recado_domain::invitations::{InvitationStatus, LogMonth};
 #[cfg(feature = "schema")]
 use recado_http::api::problem_answers::{NotFound, Unprocessable};

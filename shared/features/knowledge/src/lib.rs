@@ -14,8 +14,10 @@ pub mod turn_part;
 mod vectors;
 mod writing;
 
-pub use crate::change::{AddedSource, NewDocument, SourceOutcome, add_source, remove_source};
-pub use crate::change::{PAGES_MAX, PageOutcome, PageRefusal, add_pages};
+pub use crate::change::{
+    AddedSource, NewDocument, PAGES_MAX, PageOutcome, PageRefusal, SourceOutcome, add_pages, add_source,
+    remove_source,
+};
 use crate::knowledge_reading::{
     ReadingError, SnapshotReading, ensure_snapshot_loaded, read_snapshot, search_loaded_snapshot,
 };

@@ -12,8 +12,7 @@ use recado_http::api::request::{Asked, JsonAnswer, QueryParams};
 use recado_http::problem::HttpProblem;
 use recado_pipeline::Deps;
 
-use crate::trace;
-use crate::trace::{MessageTrace, ProviderLookup};
+use crate::trace::{self, MessageTrace, ProviderLookup};
 use serde::{Deserialize, Serialize};
 
 /// The id to look for. Exactly one must be given.

@@ -12,7 +12,7 @@ pub mod occasion_routes;
 use crate::forgotten_recipients::forget_recipients;
 use crate::guests::{make_guest, mark_pages_changed};
 use recado_pipeline::steps::audit::audit_action;
-use recado_pipeline::steps::invited_tenant::TenantChoiceError;
+use recado_pipeline::steps::invited_tenant::{TenantChoiceError, choose_tenant};
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -26,7 +26,6 @@ use recado_domain::invitations::{Guest, GuestListError, GuestRow, GuestStatus, L
 use recado_domain::provider::AddressFormat;
 use recado_domain::recipient::{RecipientError, parse_recipient};
 use recado_pipeline::Deps;
-use recado_pipeline::steps::invited_tenant::choose_tenant;
 use recado_ports::ports::{Page, PageRequest, PortError, PortResult};
 use recado_ports::records::guests::{GuestOutcome, find_guest_of_phone, save_guest};
 use recado_ports::records::{guests as guest_records, occasions as occasion_records};

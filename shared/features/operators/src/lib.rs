@@ -21,7 +21,7 @@ use recado_pipeline::steps::audit::audit_action;
 use recado_pipeline::steps::budget_reading::add_costs;
 use recado_pipeline::steps::enabled_instance::find_instance_within;
 use recado_pipeline::steps::linked_threads::{find_latest_conversation, give_back_others, take_over_others};
-use recado_pipeline::steps::message_view::MessageView;
+use recado_pipeline::steps::message_view::{MessageView, find_message_view, join_deliveries};
 
 pub use crate::annotations::{LabelChange, add_note, change_labels, delete_note, list_notes};
 pub use crate::answer::{OperatorAnswer, answer_as_operator};
@@ -39,7 +39,6 @@ use recado_domain::effects::EntryError;
 use recado_domain::ids::{ConversationId, CorrelationId, InstanceId, MessageId, Ordinal};
 use recado_domain::notice::Notice;
 use recado_pipeline::Deps;
-use recado_pipeline::steps::message_view::{find_message_view, join_deliveries};
 use recado_pipeline::steps::outgoing_check::{NotSendable, OutgoingContentError};
 use recado_pipeline::steps::reply_coverage::highest_covered_ordinal;
 use recado_pipeline::steps::save_conversation::save_conversation;

@@ -4,7 +4,7 @@ use crate::DeliverRequest;
 use crate::outgoing_fields::OutgoingFields;
 #[cfg(feature = "schema")]
 use crate::outgoing_schema::OutgoingContentSchema;
-use axum::http::{StatusCode, header};
+use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
 use recado_domain::Timestamp;
@@ -15,7 +15,7 @@ use recado_http::api::message_fields::IdempotencyHeader;
 use recado_http::api::message_fields::parse_idempotency_key;
 #[cfg(feature = "schema")]
 use recado_http::api::problem_answers::{Conflict, Unprocessable};
-use recado_http::api::request::{Asked, PathParam, RequestBody};
+use recado_http::api::request::{Asked, PathParam, RequestBody, choose_accepted_status};
 use recado_http::problem::HttpProblem;
 
 use serde::Deserialize;
@@ -99,11 +99,7 @@ pub async fn post_send(
     };
     let accepted = crate::accept_message(&api.deps, &caller, &instance, send).await?;
     let location = [(header::LOCATION, format!("/v1/messages/{}", accepted.id))];
-    let status = if accepted.repeated {
-        StatusCode::OK
-    } else {
-        StatusCode::ACCEPTED
-    };
+    let status = choose_accepted_status(accepted.repeated);
     Ok((status, location, Json(accepted)).into_response())
 }
 

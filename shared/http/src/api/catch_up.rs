@@ -8,8 +8,7 @@ use axum::http::StatusCode;
 use axum::{Extension, Json};
 use recado_domain::Timestamp;
 use recado_domain::ids::{CorrelationId, InstanceId};
-use recado_pipeline::catch_up;
-use recado_pipeline::catch_up::{CatchUpError, CatchUpReport};
+use recado_pipeline::catch_up::{self, CatchUpError, CatchUpReport};
 use recado_pipeline::ports::HistoryError;
 use serde::Deserialize;
 

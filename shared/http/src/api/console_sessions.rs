@@ -1,8 +1,7 @@
 //! Begins and ends sessions of the console. Only the console itself, within the process, asks for it: for all others there is no such
 //! route.
 
-use crate::api::auth;
-use crate::api::auth::{check_permission, identify_caller};
+use crate::api::auth::{self, check_permission, identify_caller};
 use crate::api::context::Api;
 use crate::problem::HttpProblem;
 use axum::extract::{Request, State};

@@ -7,10 +7,11 @@ use axum::body::{Body, Bytes};
 use axum::extract::rejection::{ExtensionRejection, PathRejection, QueryRejection};
 use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, header};
+use axum::http::{HeaderMap, StatusCode, header};
 use axum::{Extension, Json};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use recado_domain::SignedDuration;
 use recado_domain::access::Caller;
 use recado_domain::ids::{InstanceId, TenantId};
 use recado_domain::wrong_value::describe_wrong_value;
@@ -174,6 +175,29 @@ pub fn parse_page_request(limit: Option<usize>, cursor: Option<String>) -> Resul
         limit,
         cursor: cursor.transpose()?,
     })
+}
+
+/// The longest time for which a secret stays valid beside the one that replaced it, in seconds: 30 days.
+const OVERLAP_MAX: u64 = 30 * 86_400;
+
+/// Checks the time for which the secret before stays valid. A rotation that names none gets the `usual` one.
+pub fn parse_overlap(seconds: Option<u64>, usual: SignedDuration) -> Result<SignedDuration, HttpProblem> {
+    match seconds {
+        None => Ok(usual),
+        Some(seconds @ ..=OVERLAP_MAX) => Ok(SignedDuration::from_secs(seconds.cast_signed())),
+        Some(_) => Err(HttpProblem::bad_request(format!(
+            "overlap_seconds must be at most {OVERLAP_MAX}"
+        ))),
+    }
+}
+
+/// Returns 200 if the same request was accepted before, else 202.
+pub fn choose_accepted_status(is_repeated: bool) -> StatusCode {
+    if is_repeated {
+        StatusCode::OK
+    } else {
+        StatusCode::ACCEPTED
+    }
 }
 
 /// Encodes the cursor of a store for an answer, so that it stands in a URL as it is.

@@ -3,8 +3,7 @@
 use crate::Deps;
 use crate::hooks::inbound_rule::InboundRule;
 use crate::steps::inbound_arrival::InboundArrival;
-use crate::steps::person_thread;
-use crate::steps::person_thread::FoundThread;
+use crate::steps::person_thread::{self, FoundThread};
 use async_trait::async_trait;
 use recado_domain::contact::ContactAddress;
 use recado_domain::content::{Content, SystemNote};

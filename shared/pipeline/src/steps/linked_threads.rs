@@ -2,10 +2,9 @@
 //! to one of them, and taking over one takes over all of them.
 
 use crate::Deps;
-use crate::steps::identity;
 use crate::steps::reply_coverage::highest_covered_ordinal;
 use crate::steps::save_conversation::save_conversation;
-use crate::steps::wake_up;
+use crate::steps::{identity, wake_up};
 use recado_domain::contact::ContactAddress;
 use recado_domain::conversation::{Conversation, ConversationMode, ConversationStatus};
 use recado_domain::ids::{ConversationId, CorrelationId, ThreadId};

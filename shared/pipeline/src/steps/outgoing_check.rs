@@ -2,8 +2,7 @@
 
 use crate::Deps;
 use crate::steps::message_target::find_target_message;
-use crate::steps::upload;
-use crate::steps::upload::FoundUpload;
+use crate::steps::upload::{self, FoundUpload};
 use jiff::Timestamp;
 use recado_domain::config::InstanceConfig;
 use recado_domain::content::Content;

@@ -7,11 +7,10 @@
 use crate::Deps;
 use crate::steps::audit::audit_action;
 use crate::steps::enabled_instance::find_instance_within;
-pub use crate::steps::history_reader::CatchUpError;
+pub use crate::steps::history_reader::{CatchUpError, CatchUpReport, MissedMessages};
 use crate::steps::history_reader::{
     CatchUpLimits, HistoryUse, earliest_known_time, history_span, read_history, record_catch_up,
 };
-pub use crate::steps::history_reader::{CatchUpReport, MissedMessages};
 use jiff::SignedDuration;
 use jiff::Timestamp;
 use recado_domain::access::Caller;

@@ -14,14 +14,13 @@ mod resolve;
 
 use crate::Deps;
 use crate::measure;
-use crate::steps::connection;
 use crate::steps::give_up::give_up_event;
 use crate::steps::inbound_arrival::{InboundArrival, InstanceEvent, event_period};
 use crate::steps::queue_message::{self, REQUEUE_AFTER_RECEIVES, format_error_chain};
 use crate::steps::trace_span::continue_trace;
 use crate::steps::verdict::Verdict;
-use crate::steps::wake_up;
 use crate::steps::webhook_file::delete_unneeded_webhook_file;
+use crate::steps::{connection, wake_up};
 use crate::usecases::process::resolve::{ResolvedEvent, resolve_event};
 use futures::future::BoxFuture;
 use jiff::SignedDuration;

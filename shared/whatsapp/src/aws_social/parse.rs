@@ -4,8 +4,9 @@
 
 use super::verify::AllowedTopics;
 use crate::meta::parse::{WebhookSource, split_root};
-use crate::wire::json::WebhookParseError;
-use crate::wire::json::{get_scalar_text, get_text, list_members, parse_json_object, parse_lenient_json};
+use crate::wire::json::{
+    WebhookParseError, get_scalar_text, get_text, list_members, parse_json_object, parse_lenient_json,
+};
 use jiff::Timestamp;
 use recado_domain::inbound::WebhookItem;
 use recado_domain::provider::Provider;

@@ -3,8 +3,7 @@
 //! into Meta's.
 
 use crate::meta::parse::{CONTENT_FIELDS, WebhookSource, split_root};
-use crate::wire::json::WebhookParseError;
-use crate::wire::json::{parse_integer, parse_json_body};
+use crate::wire::json::{WebhookParseError, parse_integer, parse_json_body};
 use jiff::Timestamp;
 use recado_domain::ids::ExternalId;
 use recado_domain::inbound::WebhookItem;

@@ -19,11 +19,12 @@ mod webhook_file;
 pub(crate) use history_record::parse_history_record;
 
 use crate::wire::ReadItem;
-use crate::wire::json::WebhookParseError;
 use crate::wire::json::extract::{
     AtKey, ExternalIdExtractor, JsonExtractor, NextKey, extract_from_body, extract_value, next_key,
 };
-use crate::wire::json::{get_text, list_members, parse_json_object, parse_timestamp, sanitize_label};
+use crate::wire::json::{
+    WebhookParseError, get_text, list_members, parse_json_object, parse_timestamp, sanitize_label,
+};
 use jiff::Timestamp;
 use recado_domain::contact::ContactAddress;
 use recado_domain::content::Content;

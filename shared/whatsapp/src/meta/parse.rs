@@ -16,8 +16,9 @@ mod status_detail;
 mod tests;
 mod thread_origin;
 
-use crate::wire::json::WebhookParseError;
-use crate::wire::json::{get_scalar_text, get_text, list_members, parse_json_body, sanitize_label};
+use crate::wire::json::{
+    WebhookParseError, get_scalar_text, get_text, list_members, parse_json_body, sanitize_label,
+};
 use jiff::Timestamp;
 use recado_domain::contact::ContactAddress;
 use recado_domain::event::{EventKind, InboundJob, derive_event_id};

@@ -1,15 +1,14 @@
 //! Makes the parts of the transaction that settles a message.
 
 use super::{remove_in_flight, revision_condition};
-use crate::store::DynamoStore;
 use crate::store::conversations::put_conversation;
 use crate::store::deliveries::{ACKNOWLEDGED, CHARGED, early_condition};
 use crate::store::expression::UpdateChange;
 use crate::store::item::{self, number_attribute, text_attribute};
 use crate::store::keys::TableKey;
 use crate::store::keys::waiting::{WAIT_TENANT, unacknowledged_shard};
-use crate::store::records;
 use crate::store::transaction::TransactionAction;
+use crate::store::{DynamoStore, records};
 use aws_sdk_dynamodb::types::AttributeValue;
 use jiff::Timestamp;
 use recado_domain::conversation::Conversation;

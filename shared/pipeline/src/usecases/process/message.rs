@@ -3,9 +3,8 @@
 use crate::Deps;
 use crate::measure::{MessageStage, record_stage};
 use crate::steps::inbound_arrival::InboundArrival;
-use crate::steps::person_thread;
 use crate::steps::person_thread::FoundThread;
-use crate::steps::wake_up;
+use crate::steps::{person_thread, wake_up};
 use crate::usecases::process::{AppliedEvent, build_event_finish};
 use jiff::SignedDuration;
 use recado_domain::conversation::Conversation;
