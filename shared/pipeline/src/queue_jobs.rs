@@ -66,10 +66,8 @@ async fn handle_turns_job(
     if let TurnsJob::Turn(job) = &message.job {
         return reply::handle_turn_job(deps, job, deadline).await;
     }
-    let handlers = deps.features().job_handlers;
-    let worked = handlers
-        .iter()
-        .find_map(|handler| handler.handle_turns_job(deps, &message.job, receives));
+    let mut handlers = deps.features().job_handlers.iter();
+    let worked = handlers.find_map(|handler| handler.handle_turns_job(deps, &message.job, receives));
     match worked {
         Some(worked) => worked.await,
         None => Err(PortError::invalid("job", "no feature does it")),
@@ -95,9 +93,8 @@ pub fn handle_outbound_message<'a>(
         if let OutboundJob::Send(job) = &job {
             return send::handle_send_job(deps, job, receives, deadline).await;
         }
-        let handlers = deps.features().job_handlers;
+        let mut handlers = deps.features().job_handlers.iter();
         let worked = handlers
-            .iter()
             .find_map(|handler| handler.handle_outbound_job(deps, carriers, &job, receives, deadline));
         let Some(worked) = worked else {
             let refused = Err(PortError::invalid("job", "no feature does it"));

@@ -1,4 +1,4 @@
-//! Creates, lists and revokes the tokens of the API, and finds the caller that a token stands for.
+//! Creates, lists and revokes tokens, begins and ends sessions of the console, and finds the caller of a request.
 //!
 //! Its types and rules are in [`recado_domain::access`].
 

@@ -1,6 +1,6 @@
-//! Alerts: looks at the installation once a minute, after `reconcile`, and tells what begins and what is over.
+//! Looks after the installation: alerts and their notifications, health, samples and trends, checks of connections.
 //!
-//! An alert and the notifications that tell it are stored in one transaction, so a crash loses neither and tells nothing
+//! The alerts are made once a minute, after `reconcile`. An alert and the notifications that tell it are stored in one transaction, so a crash loses neither and tells nothing
 //! twice. A notification is delivered afterwards, at least once, always under the same id.
 //!
 //! Its types and rules are in [`recado_domain::alert`] and [`recado_domain::sample`].

@@ -1,5 +1,5 @@
 //! Batches: invitations of many guests by one request. The request is stored with its recipients and acknowledged; a background
-//! job makes the invitations, piece by piece, at a share of the instance's rate.
+//! job makes the invitations, piece by piece, at a share of the instance's rate. The routes that invite guests, one or many, are here, too.
 //!
 //! Its types and rules are in [`recado_domain::invitations`].
 

@@ -1,4 +1,4 @@
-//! The use case of `recado apply`: checks a document against the stored configuration and reports the changes.
+//! Reads, checks and changes the configuration: whole documents (`recado apply`, the file at a start) and single entries.
 //!
 //! Its types and rules are in [`recado_domain::config`].
 

@@ -1,4 +1,4 @@
-//! Finds, exports and erases the data of a person.
+//! Finds, exports and erases the data of a person, deletes what its retention ends, and fetches contacts' pictures.
 //!
 //! Its types and rules are in [`recado_domain::contact`] and [`recado_domain::retention`].
 

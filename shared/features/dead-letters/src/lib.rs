@@ -1,4 +1,4 @@
-//! Reads, redrives and deletes dead letters for operators.
+//! Reads, redrives and deletes dead letters for operators, and ends those whose retention is over.
 //!
 //! Its types and rules are in [`recado_domain::dead_letter`].
 

@@ -1,4 +1,4 @@
-//! Whether an invitation may leave, and when: opt-outs, quiet hours, and how often.
+//! Tells whether an invitation may leave, and when: opt-outs, quiet hours, and how often.
 //!
 //! Its types and rules are in [`recado_domain::delivery_rules`].
 

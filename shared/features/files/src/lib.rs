@@ -1,4 +1,4 @@
-//! Files of messages: they are fetched, read, shown to models and deleted.
+//! Files of messages: they are uploaded, fetched, read, shown to models and people, and deleted.
 //!
 //! Its types and rules are in [`recado_domain::message`] and [`recado_domain::media_type`].
 

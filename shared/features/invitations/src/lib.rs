@@ -1,4 +1,5 @@
-//! Sends invitations to guests of occasions. Each becomes a message of a client, whose record tells what became of it.
+//! Sends invitations to guests of occasions. Each becomes a message of a client, whose record tells what became of it. A log
+//! shows and exports that.
 //!
 //! An invitation is stored with its claims first, and then becomes a message under an idempotency key of its own. After a crash in
 //! between, the repeated request finds it and goes on.

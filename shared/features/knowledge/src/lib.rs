@@ -1,4 +1,5 @@
-//! The knowledge of agents: adds and removes documents, lists them and searches in them. Every change writes a new snapshot beside
+//! The knowledge of agents: adds and removes documents, lists them and searches in them, for people and for
+//! turns. It also recognizes corrections of spelling (`spelling`). Every change writes a new snapshot beside
 //! the present one, and then makes it the present one. Messages never wait for that.
 //!
 //! Its types and rules are in [`recado_domain::knowledge`].

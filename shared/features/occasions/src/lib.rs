@@ -1,4 +1,4 @@
-//! Lists occasions and their guests, adds guests and deletes them.
+//! Lists occasions and guests, adds and deletes guests, reads their answers, and plans reminders of occasions.
 //!
 //! Its types and rules are in [`recado_domain::invitations`].
 

@@ -6,7 +6,7 @@ use axum::http::StatusCode;
 use recado_domain::Timestamp;
 use recado_domain::ids::{GuestId, OccasionId};
 use recado_domain::invitations::{
-    GUEST_ROWS_MAX, Guest, GuestRow, ListedGuest, OccasionReminder, parse_guest_list,
+    GUEST_ROWS_MAX, Guest, GuestRow, GuestStatus, ListedGuest, OccasionReminder, parse_guest_list,
 };
 use recado_http::api::context::BODY_MAX;
 #[cfg(feature = "schema")]
@@ -18,6 +18,29 @@ use recado_http::api::view::{ListView, answer_page};
 use recado_http::body::parse_json_body;
 use recado_http::problem::HttpProblem;
 use serde::{Deserialize, Serialize};
+
+/// A reminder of an occasion.
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+struct OccasionReminderView {
+    /// The time before the occasion, such as `P1D`.
+    before: String,
+    template: String,
+    channel: &'static str,
+    /// Statuses of the guests to whom it goes.
+    guests: Vec<&'static str>,
+}
+
+impl From<OccasionReminder> for OccasionReminderView {
+    fn from(reminder: OccasionReminder) -> Self {
+        Self {
+            before: reminder.before,
+            template: reminder.template.to_string(),
+            channel: reminder.channel.as_str(),
+            guests: reminder.guests.into_iter().map(GuestStatus::as_str).collect(),
+        }
+    }
+}
 
 /// An occasion to which guests are invited.
 #[derive(Debug, Serialize)]
@@ -34,7 +57,7 @@ pub struct OccasionView {
     language: Option<String>,
     /// `true` if it does not take place: nobody is reminded of it.
     cancelled: bool,
-    reminders: Vec<OccasionReminder>,
+    reminders: Vec<OccasionReminderView>,
     /// Time since which pages about it must be made anew, because a guest answered. An earlier service told it as
     /// `landing.invalidated`.
     landing_invalidated_at: Option<Timestamp>,
@@ -53,7 +76,7 @@ impl From<ListedOccasion> for OccasionView {
             time_zone: occasion.time_zone,
             language: occasion.language,
             cancelled: occasion.cancelled,
-            reminders: occasion.reminders,
+            reminders: occasion.reminders.into_iter().map(Into::into).collect(),
         }
     }
 }

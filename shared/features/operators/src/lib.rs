@@ -1,4 +1,5 @@
-//! The operators' use cases: they list conversations and messages, take over, answer, give back, resolve, label and note.
+//! The operators' use cases: they list conversations and messages, take over, answer, give back, resolve,
+//! label, note, and settle effects. The agent's return and the provider's notices are here, too.
 //!
 //! Its types and rules are in [`recado_domain::conversation`].
 

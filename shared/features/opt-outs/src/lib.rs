@@ -1,4 +1,4 @@
-//! Lists the opt-outs of a tenant, and ends messages for whoever follows an unsubscribe link.
+//! Notes who wants no unsolicited messages, by a message or an unsubscribe link, and lists them.
 //!
 //! Its types and rules are in [`recado_domain::opt_out`].
 
