@@ -4,14 +4,14 @@
 //!
 //! ```no_run
 //! use recado_lambda::{
-//!     QueueVisibility, SqsEvent, compose_aws_deps, invocation_deadline, required_variables, run_batch, telemetry, use_cases,
+//!     FEATURES, QueueVisibility, SqsEvent, compose_aws_deps, invocation_deadline, required_variables, run_batch, telemetry, use_cases,
 //! };
 //! use lambda_runtime::{Error, LambdaEvent, service_fn};
 //! use recado_domain::dead_letter::QueueName;
 //!
 //! async fn function() -> Result<(), Error> {
 //!     telemetry::start_logging();
-//!     let composed = compose_aws_deps(&required_variables::PROCESSOR).await?;
+//!     let composed = compose_aws_deps(&required_variables::PROCESSOR, &FEATURES).await?;
 //!     let deps = &composed.deps;
 //!     lambda_runtime::run(service_fn(async |event: LambdaEvent<SqsEvent>| {
 //!         let visibility = QueueVisibility { queues: &deps.queues, queue: QueueName::Inbound };
