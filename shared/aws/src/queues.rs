@@ -19,7 +19,7 @@ use aws_sdk_sqs::operation::send_message::builders::SendMessageFluentBuilder;
 use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
 use jiff::Timestamp;
 use objects::NO_OBJECT;
-use recado_domain::dead_letter::{DeadLetter, QueueName};
+use recado_domain::dead_letter::{DeadLetter, QueueName, TurnsMessage};
 use recado_domain::ids::hash_parts;
 use recado_domain::wake_up::TurnsJob;
 use recado_ports::ports::{InboundEntry, OutboundEntry, PortError, PortResult, Queues, System};
@@ -28,7 +28,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 /// The longest delay of an SQS message, in seconds.
-const DELAY_MAX_SECONDS: u64 = 900;
+const DELAY_MAX_SECONDS: i32 = 900;
 
 /// The queues of one installation.
 #[derive(Debug, Clone)]
@@ -46,14 +46,6 @@ fn queue_id(id: &str) -> String {
     } else {
         hash_parts(&["queue", id], 32)
     }
-}
-
-/// Returns a delay in whole seconds: never shorter than `delay`, never longer than SQS allows (900).
-fn delay_seconds(delay: Duration) -> i32 {
-    let whole = delay
-        .as_secs()
-        .saturating_add(u64::from(delay.subsec_nanos() > 0));
-    i32::try_from(whole.min(DELAY_MAX_SECONDS)).unwrap_or_default()
 }
 
 /// Returns the key of a body's object in the bucket.
@@ -189,9 +181,11 @@ impl<A: System> Queues for AwsQueues<A> {
     async fn enqueue_turns_job(&self, job: &TurnsJob, delay: Duration) -> PortResult<()> {
         const WHAT: &str = "enqueueing a job of turns";
         let url = self.config.queue_url(WHAT, QueueName::Turns)?;
+        let now = self.system.now();
+        let (message, seconds) = TurnsMessage::after_delay(job.clone(), delay, DELAY_MAX_SECONDS, now);
         let request = self
-            .begin_message(url, message_body::encode_body(WHAT, job)?)
-            .delay_seconds(delay_seconds(delay))
+            .begin_message(url, message_body::encode_body(WHAT, &message)?)
+            .delay_seconds(seconds)
             // On a standard queue the group does not order messages: it keeps one busy tenant from delaying the others.
             .message_group_id(job.fair_group());
         let sent = request.send().await;

@@ -7,13 +7,14 @@ use crate::ids::{
     ConversationId, CorrelationId, EventId, IdError, InstanceId, InvitationId, MessageId, TenantId,
     TokenName, hash_parts,
 };
-use crate::millis;
+use crate::millis::{self, add_duration};
 use crate::reason::Reason;
 use crate::wake_up::{EmailJob, OutboundJob, Redrive, SendJob, TurnsJob};
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use std::time::Duration;
 use strum::IntoStaticStr;
 
 /// A dead letter: a copy of an event, message or queue message that was given up. The record of the event or message
@@ -130,6 +131,25 @@ pub struct TurnsMessage {
     /// The dead letter that is redriven; `None` if the job is not a redrive.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub redrive: Option<RedrivenLetter>,
+    /// Time before which the job is not done, where the queue's delay, in whole seconds, is shorter; `None`: at once.
+    #[serde(default, with = "millis::optional", skip_serializing_if = "Option::is_none")]
+    pub not_before: Option<Timestamp>,
+}
+
+impl TurnsMessage {
+    /// Makes the message of a job that waits for `delay`, and the delay of its queue: whole seconds, at most `seconds_max`. The message
+    /// says when the rest of the last second is over.
+    pub fn after_delay(job: TurnsJob, delay: Duration, seconds_max: i32, now: Timestamp) -> (Self, i32) {
+        let seconds = i32::try_from(delay.as_secs()).map_or(seconds_max, |seconds| seconds.min(seconds_max));
+        let has_rest = delay.subsec_nanos() > 0 && seconds < seconds_max;
+        let delay = SignedDuration::try_from(delay).ok().filter(|_| has_rest);
+        let message = Self {
+            job,
+            redrive: None,
+            not_before: delay.map(|delay| add_duration(now, delay)),
+        };
+        (message, seconds)
+    }
 }
 
 /// The mark of a dead letter from which a queue message was redriven.
@@ -246,6 +266,7 @@ impl DeadLetter {
                         dead_letter: self.id.clone(),
                         failed_at: self.at,
                     }),
+                    not_before: None,
                 };
                 (job.fair_group(), QueuedJob::Turns(redriven))
             }

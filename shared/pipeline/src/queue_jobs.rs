@@ -4,11 +4,12 @@ use crate::Deps;
 use crate::steps::queue_message::{REQUEUE_AFTER_RECEIVES, decide_verdict, parse_queue_message};
 use crate::steps::trace_span::continue_trace;
 use crate::steps::verdict::Verdict;
+use crate::steps::wake_up::enqueue_outbound;
 use crate::usecases::{reply, send};
 use futures::future::BoxFuture;
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use recado_domain::dead_letter::{QueueName, TurnsMessage};
-use recado_domain::wake_up::{OutboundJob, TurnsJob};
+use recado_domain::wake_up::{OutboundJob, SendJob, TurnsJob};
 use recado_ports::ports::{EmailSenders, PortError, PortResult};
 use recado_ports::records::dead_letters::remove_dead_letter;
 use std::time::Duration;
@@ -63,14 +64,42 @@ async fn handle_turns_job(
             .await?;
         return Ok(Verdict::Done);
     }
+    if let Some(at) = message.not_before {
+        wait_for_fraction(deps, at).await;
+    }
     if let TurnsJob::Turn(job) = &message.job {
-        return reply::handle_turn_job(deps, job, deadline).await;
+        let handled = reply::handle_turn_job(deps, job, deadline).await?;
+        if let Some(send) = handled.send {
+            send_or_enqueue(deps, send, deadline).await?;
+        }
+        return Ok(handled.verdict);
     }
     let mut handlers = deps.features().job_handlers.iter();
     let worked = handlers.find_map(|handler| handler.handle_turns_job(deps, &message.job, receives));
     match worked {
         Some(worked) => worked.await,
         None => Err(PortError::invalid("job", "no feature does it")),
+    }
+}
+
+/// The part of a delay that a queue does not keep, which counts whole seconds: less than a second.
+const FRACTION_MAX: SignedDuration = SignedDuration::from_secs(1);
+
+/// Waits for the rest of a job's delay. A clock that differs from the sender's makes it no longer.
+async fn wait_for_fraction(deps: &Deps, at: Timestamp) {
+    let left = at.duration_since(deps.system().now()).min(FRACTION_MAX);
+    if left.is_positive() {
+        deps.system().sleep(left.unsigned_abs()).await;
+    }
+}
+
+/// Does the send job of a reply that was just committed: no queue stands between the two. What cannot be finished at once is enqueued,
+/// such as a message that waits for its slot or for an earlier one. If the process ends before, the turn job comes again and finds the
+/// open messages.
+async fn send_or_enqueue(deps: &Deps, job: SendJob, deadline: Option<Timestamp>) -> PortResult<()> {
+    match send::handle_send_job(deps, &job, 1, deadline).await {
+        Verdict::Done => Ok(()),
+        Verdict::Retry { .. } => enqueue_outbound(deps, job.into()).await,
     }
 }
 

@@ -21,6 +21,9 @@ pub struct StepCommit<'a> {
     /// `true`: nothing is left to do for the queue message that the caller handles. A store that can acknowledges it in the same
     /// transaction; elsewhere the caller's verdict does it.
     pub acknowledges: bool,
+    /// `true`: the caller does the jobs of `outbound` itself where they are not enqueued in the transaction of the records
+    /// ([`StepOutcome::SendsLeft`]).
+    pub takes_sends: bool,
 }
 
 /// The records of a step.
@@ -75,6 +78,9 @@ pub enum StepOutcome {
     Recorded(Vec<RecordEventOutcome>),
     /// The records are written, and the jobs are enqueued.
     Committed,
+    /// The records are written, and the jobs are enqueued but those of `outbound`. The caller does these at once, and enqueues what
+    /// it cannot finish.
+    SendsLeft,
     /// The event's message was stored before, at this position. Nothing was written.
     AlreadyStored(MessagePosition),
     /// Another writer was faster. Nothing was written.

@@ -93,14 +93,6 @@ async fn a_schedule_that_there_is_already_is_left_alone() {
 }
 
 #[test]
-fn a_delay_is_never_shorter_than_asked_for_nor_longer_than_a_queue_allows() {
-    assert_eq!(delay_seconds(Duration::ZERO), 0);
-    assert_eq!(delay_seconds(Duration::from_millis(4_001)), 5);
-    assert_eq!(delay_seconds(Duration::from_secs(900)), 900);
-    assert_eq!(delay_seconds(Duration::MAX), 900);
-}
-
-#[test]
 fn a_path_is_escaped_for_a_header() {
     assert_eq!(
         url_encode_path("payloads/upload.loja-01.00"),

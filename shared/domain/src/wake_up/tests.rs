@@ -2,6 +2,7 @@ use super::*;
 use crate::dead_letter::{QueueName, QueuedJob, RedrivenLetter, TurnsMessage};
 use crate::millis::from_unix_millis;
 use serde_json::{Value, json};
+use std::time::Duration;
 
 fn conversation() -> ConversationId {
     ConversationId::parse("c_0123456789abcdef0123456789abcdef-1").unwrap()
@@ -67,7 +68,8 @@ fn each_job_of_turns_says_what_it_is_and_is_read_as_that() {
         assert_eq!(written["job"], job.kind_name());
         assert_eq!(job.tenant().as_str(), "clinic");
         let read = QueuedJob::parse(QueueName::Turns, &written.to_string()).unwrap();
-        let message = TurnsMessage { job, redrive: None };
+        let (message, delay) = TurnsMessage::after_delay(job, Duration::ZERO, 900, from_unix_millis(0));
+        assert_eq!((message.not_before, delay), (None, 0));
         assert_eq!(read, QueuedJob::Turns(message));
     }
 }
@@ -79,9 +81,37 @@ fn a_job_that_is_redriven_names_its_dead_letter_beside_it() {
             dead_letter: "x".to_owned(),
             failed_at: from_unix_millis(5),
         });
-        let message = QueuedJob::Turns(TurnsMessage { job, redrive });
+        let not_before = None;
+        let message = QueuedJob::Turns(TurnsMessage {
+            job,
+            redrive,
+            not_before,
+        });
         let body = serde_json::to_string(&message).unwrap();
         assert_eq!(QueuedJob::parse(QueueName::Turns, &body).unwrap(), message);
+    }
+}
+
+#[test]
+fn a_queue_of_whole_seconds_hands_a_job_out_early_and_the_job_says_when_it_is_due() {
+    let (job, _) = turns_jobs().remove(0);
+    for (millis, seconds, due) in [
+        (0, 0, None),
+        (900, 0, Some(1_900)),
+        (2_000, 2, None),
+        (2_100, 2, Some(3_100)),
+        (900_000, 900, None),
+        // Longer than the queue keeps any: the job comes too early, and waits once more.
+        (900_001, 900, None),
+        (5_000_000, 900, None),
+    ] {
+        let (delay, now) = (Duration::from_millis(millis), from_unix_millis(1_000));
+        let (message, delay) = TurnsMessage::after_delay(job.clone(), delay, 900, now);
+        assert_eq!(delay, seconds, "{millis}");
+        assert_eq!(message.not_before, due.map(from_unix_millis), "{millis}");
+        let body = serde_json::to_string(&message).unwrap();
+        let read = QueuedJob::parse(QueueName::Turns, &body).unwrap();
+        assert_eq!(read, QueuedJob::Turns(message));
     }
 }
 

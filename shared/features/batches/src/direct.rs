@@ -125,7 +125,7 @@ async fn try_to_commit_message(
     }
     tracing::info!(message_id = %message.message_id(), "taken to be sent");
     let send = OutboundEntry {
-        job: build_send(&message, &ready.correlation),
+        job: build_send(&message, &ready.correlation).into(),
         deduplication: generate_nonce(deps.system()).to_string(),
     };
     Ok(WriteAttempt::Done(Some(MadeInvitation {

@@ -20,13 +20,13 @@ pub async fn enqueue_send(
     message: &Message<impl OutgoingSide>,
     correlation: &CorrelationId,
 ) -> PortResult<()> {
-    enqueue_outbound(deps, build_send(message, correlation)).await
+    enqueue_outbound(deps, build_send(message, correlation).into()).await
 }
 
 /// Builds a send job for all open messages up to `message`, in the FIFO group of `message`.
-pub fn build_send(message: &Message<impl OutgoingSide>, correlation: &CorrelationId) -> OutboundJob {
+pub fn build_send(message: &Message<impl OutgoingSide>, correlation: &CorrelationId) -> SendJob {
     let job = new_send_job(message.conversation.clone(), message.ordinal, correlation);
-    job.in_group_of(message).into()
+    job.in_group_of(message)
 }
 
 /// Creates a send job in the contact's group for all open messages up to `upto`. Its work goes on below the current span.

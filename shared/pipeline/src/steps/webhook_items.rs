@@ -116,6 +116,7 @@ async fn record_events(
         records: StepRecords::Events(&jobs),
         jobs: Vec::new(),
         acknowledges: false,
+        takes_sends: false,
     };
     let StepOutcome::Recorded(recorded) = deps.commit_step(&step).await? else {
         return Err(PortError::contended("event"));

@@ -26,34 +26,50 @@ use jiff::Timestamp;
 use recado_domain::conversation::Conversation;
 use recado_domain::message::Message;
 use recado_domain::turn::TurnStep;
-use recado_domain::wake_up::TurnJob;
+use recado_domain::wake_up::{SendJob, TurnJob};
 use recado_ports::ports::PortResult;
 use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
 use std::mem;
+
+/// The result of a turn job.
+pub(crate) struct HandledTurn {
+    pub verdict: Verdict,
+    /// The send job of the reply, which this worker does before the verdict holds; `None` if nothing is left to send here.
+    pub send: Option<SendJob>,
+}
+
+impl From<Verdict> for HandledTurn {
+    fn from(verdict: Verdict) -> Self {
+        Self { verdict, send: None }
+    }
+}
 
 /// Runs a turn job. The function that runs it ends at `deadline`, if it ends.
 pub(crate) async fn handle_turn_job(
     deps: &Deps,
     job: &TurnJob,
     deadline: Option<Timestamp>,
-) -> PortResult<Verdict> {
+) -> PortResult<HandledTurn> {
     let time = TurnTime::from_start(deps.system().now(), deadline);
     let end = match run_turn(deps, job, time).await {
-        Ok(()) => TurnEnd::Committed,
+        Ok(send) => {
+            let verdict = Verdict::Done;
+            return Ok(HandledTurn { verdict, send });
+        }
         Err(TurnStop::Ended(end)) => end,
         Err(TurnStop::Failed(error)) => return Err(error),
     };
     match end.after_turn(deps.system().now()) {
-        AfterTurn::Decided(verdict) => Ok(verdict),
+        AfterTurn::Decided(verdict) => Ok(verdict.into()),
         AfterTurn::SendOpenMessages => {
             wake_up::enqueue_open_sends(deps, &job.conversation, &job.correlation).await?;
-            Ok(Verdict::Done)
+            Ok(Verdict::Done.into())
         }
     }
 }
 
-/// Takes the steps of a turn. Each may end the turn.
-async fn run_turn(deps: &Deps, job: &TurnJob, time: TurnTime) -> Result<(), TurnStop> {
+/// Takes the steps of a turn. Each may end the turn. Returns the send job of the reply, if it is left to this worker.
+async fn run_turn(deps: &Deps, job: &TurnJob, time: TurnTime) -> Result<Option<SendJob>, TurnStop> {
     let began_at = deps.system().now();
     // If somebody else wrote the conversation meanwhile, the contact need not wait until the job comes back.
     let begins = retry_lost_write(TurnEnd::ChangedMeanwhile, (), |()| async {
@@ -182,7 +198,7 @@ async fn answer_turn(
     mut turn: Box<LeasedTurn<'_>>,
     seen: &SeenMessages,
     times: &mut StepTimes,
-) -> Result<(), TurnStop> {
+) -> Result<Option<SendJob>, TurnStop> {
     let drafts = Box::pin(draft_held_reply(deps, &mut turn, times));
     let mut reply = match seen.show_typing_during(deps, drafts).await {
         Err(TurnStop::Ended(end)) => {

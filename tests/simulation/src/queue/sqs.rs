@@ -9,7 +9,7 @@ use crate::executor::Simulation;
 use async_trait::async_trait;
 use dead::Left;
 use jiff::Timestamp;
-use recado_domain::dead_letter::{DeadLetter, QueueName};
+use recado_domain::dead_letter::{DeadLetter, QueueName, TurnsMessage};
 use recado_domain::millis::from_unix_millis;
 use recado_domain::wake_up::TurnsJob;
 use recado_pipeline::ports::{
@@ -23,6 +23,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 const DEDUPLICATION_MS: i64 = 300_000;
+
+/// The longest delay of a message, in seconds.
+const DELAY_MAX_SECONDS: i32 = 900;
 
 /// See the module. Clones are the same queues.
 #[derive(Debug, Clone)]
@@ -160,15 +163,11 @@ impl Queues for Sqs {
     }
 
     async fn enqueue_turns_job(&self, job: &TurnsJob, delay: Duration) -> PortResult<()> {
-        // In whole seconds, never shorter than asked for.
-        let whole = delay.as_millis().div_ceil(1_000);
-        let delay = i64::try_from(whole).unwrap_or(900).min(900) * 1_000;
-        self.put(
-            QueueName::Turns,
-            None,
-            &json("send_turn", job)?,
-            self.now() + delay,
-        );
+        let now = from_unix_millis(self.now());
+        let (message, seconds) = TurnsMessage::after_delay(job.clone(), delay, DELAY_MAX_SECONDS, now);
+        let body = json("send_turn", &message)?;
+        let due = self.now() + i64::from(seconds) * 1_000;
+        self.put(QueueName::Turns, None, &body, due);
         Ok(())
     }
 

@@ -220,6 +220,7 @@ pub(super) async fn store_sent(
         }),
         jobs: Vec::new(),
         acknowledges: context.ends_job,
+        takes_sends: false,
     };
     if deps.commit_step(&step).await? != StepOutcome::Committed {
         return Ok(WriteOutcome::Conflict);

@@ -246,8 +246,9 @@ async fn tell_closed(
             parts: std::slice::from_ref(&message),
             beside: &[],
         }),
-        jobs: vec![StepJob::Outbound(send, message.instance.clone())],
+        jobs: vec![StepJob::Outbound(send.into(), message.instance.clone())],
         acknowledges: true,
+        takes_sends: false,
     };
     deps.commit_step(&step).await
 }

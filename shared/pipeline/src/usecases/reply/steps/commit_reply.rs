@@ -19,7 +19,7 @@ use recado_domain::millis::add_duration;
 use recado_domain::reason::Reason;
 use recado_domain::turn::StepDuration;
 use recado_domain::usage::resolve_usage_day;
-use recado_domain::wake_up::{TurnJob, TurnsJob};
+use recado_domain::wake_up::{SendJob, TurnJob, TurnsJob};
 use recado_ports::ports::{PortResult, WriteOutcome};
 use recado_ports::retry_write::{WriteAttempt, repeat_lost_write, retry_lost_write};
 use recado_ports::step_commit::{ReplyWrite, StepCommit, StepJob, StepOutcome, StepRecords};
@@ -45,13 +45,13 @@ pub(in crate::usecases::reply) fn find_leaving_time(
 /// Commits the reply, or that the messages of the turn get none. Ends the turn if the conversation was answered, taken over or resolved
 /// since the lease was taken, if a check lets a lost commit be drafted anew, or if the contact wrote since and the draft is to be dropped
 /// for that: by `restart_drafts`, or once if that was before the reply may leave. The write that ends it sums up what the turn used.
-/// `steps` are the durations of the steps before this one.
+/// `steps` are the durations of the steps before this one. Returns the send job of the reply if it is left to this worker.
 pub(in crate::usecases::reply) async fn commit_reply(
     deps: &Deps,
     turn: &LeasedTurn<'_>,
     reply: DraftedReply,
     steps: &[StepDuration],
-) -> Result<(), TurnStop> {
+) -> Result<Option<SendJob>, TurnStop> {
     let ready = ReadyReply {
         unsent: reply.unsent_use(&turn.bound.agent.id, &turn.draft),
         drafted_at: deps.system().now(),
@@ -81,7 +81,7 @@ async fn try_to_commit_reply(
     deps: &Deps,
     ready: &ReadyReply<'_>,
     mut conversation: Conversation,
-) -> Result<WriteAttempt<(), Conversation>, TurnStop> {
+) -> Result<WriteAttempt<Option<SendJob>, Conversation>, TurnStop> {
     let (turn, reply, unsent) = (ready.turn, &ready.reply, &ready.unsent);
     let draft = &turn.draft;
     let before = conversation.clone();
@@ -120,10 +120,10 @@ async fn try_to_commit_reply(
     conversation.raise_revision();
     let of_turn = (draft, ordinal, &turn.job.correlation);
     let parts = reply.to_messages(deps, &mut conversation, of_turn, ready.steps, last_words);
-    if save_reply(deps, ready, &conversation, &parts).await? == StepOutcome::Committed {
+    if let Some(CommittedReply { send }) = save_reply(deps, ready, &conversation, &parts).await? {
         measure_commit(deps, &conversation, ready);
         log_decision(&conversation.instance, decision, decided);
-        return Ok(WriteAttempt::Done(()));
+        return Ok(WriteAttempt::Done(send));
     }
     let conversation = read_again(deps, &before.id).await?;
     for check in deps.features().reply_checks {
@@ -143,26 +143,34 @@ async fn read_again(deps: &Deps, id: &ConversationId) -> Result<Conversation, Tu
     found.ok_or_else(|| TurnEnd::NoConversation.into())
 }
 
-/// Commits the reply beside the writes that the checks require, with its jobs. A check may know that the commit is lost already.
+/// A reply that is committed.
+struct CommittedReply {
+    /// Its send job, if it is left to this worker.
+    send: Option<SendJob>,
+}
+
+/// Commits the reply beside the writes that the checks require, with its jobs. `None`: the commit is lost, which a check may know
+/// before.
 async fn save_reply(
     deps: &Deps,
     ready: &ReadyReply<'_>,
     conversation: &Conversation,
     parts: &[Message],
-) -> PortResult<StepOutcome> {
+) -> PortResult<Option<CommittedReply>> {
     let (job, draft) = (ready.turn.job, &ready.turn.draft);
     let mut beside = Vec::new();
     for check in deps.features().reply_checks {
         let Some(writes) = check.list_commit_conditions(ready.turn) else {
-            return Ok(StepOutcome::Conflict);
+            return Ok(None);
         };
         beside.extend(writes);
     }
     // The sender handles earlier open messages first, so a send job for the last part is enough.
-    let send = parts.last().map(|last| {
-        let send = wake_up::build_send(last, &job.correlation);
-        StepJob::Outbound(send, last.instance.clone())
-    });
+    let send = parts.last();
+    let send = send.map(|last| (wake_up::build_send(last, &job.correlation), last.instance.clone()));
+    let enqueued = send
+        .iter()
+        .map(|(send, instance)| StepJob::Outbound(send.clone().into(), instance.clone()));
     let rest = build_turn_for_rest(job, draft, conversation);
     let rest = rest.map(|turn| StepJob::Turns(turn, Duration::ZERO));
     let step = StepCommit {
@@ -171,14 +179,17 @@ async fn save_reply(
             parts,
             beside: &beside,
         }),
-        jobs: send.into_iter().chain(rest).collect(),
+        jobs: enqueued.chain(rest).collect(),
         acknowledges: true,
+        takes_sends: true,
     };
-    let outcome = deps.commit_step(&step).await?;
-    if outcome == StepOutcome::Committed {
-        log_committed(draft, conversation, parts);
-    }
-    Ok(outcome)
+    let left = match deps.commit_step(&step).await? {
+        StepOutcome::Committed => None,
+        StepOutcome::SendsLeft => send.map(|(send, _)| send),
+        _ => return Ok(None),
+    };
+    log_committed(draft, conversation, parts);
+    Ok(Some(CommittedReply { send: left }))
 }
 
 /// Records the time that the commit took, and the whole turn. An error message is no reply.
@@ -236,7 +247,7 @@ async fn save_silence(
     ready: &ReadyReply<'_>,
     mut conversation: Conversation,
     reason: Reason,
-) -> Result<WriteAttempt<(), Conversation>, TurnStop> {
+) -> Result<WriteAttempt<Option<SendJob>, Conversation>, TurnStop> {
     let (job, draft) = (ready.turn.job, &ready.turn.draft);
     let saves = save_conversation_with_use(deps, &mut conversation, &ready.unsent);
     if saves.await? == WriteOutcome::Conflict {
@@ -246,7 +257,7 @@ async fn save_silence(
     if let Some(rest) = build_turn_for_rest(job, draft, &conversation) {
         deps.queues().enqueue_turns_job(&rest, Duration::ZERO).await?;
     }
-    Ok(WriteAttempt::Done(()))
+    Ok(WriteAttempt::Done(None))
 }
 
 /// Gives the lease of `draft` back, if it is still held. `counted`: the attempt stays counted. What the turn used without a reply is
