@@ -1,6 +1,6 @@
-//! The needs of each function: the environment variables that `template.yaml` sets, and what its role in
-//! `infra/permissions.yaml` lets it do with records, queues, payloads, secrets and schedules. [`FUNCTIONS`] is the table of
-//! both; tests hold the files against it, in both directions.
+//! The needs of each function: the environment variables that `template.yaml` sets, and what its role there lets it do with
+//! records, queues, payloads, secrets and schedules. [`FUNCTIONS`] is the table of both; tests hold the template against it, in
+//! both directions.
 
 use recado_aws::variable::{
     BUCKET, FILE_ORIGIN, INBOUND_DLQ, INBOUND_QUEUE, OUTBOUND_DLQ, OUTBOUND_QUEUE, PARAMETER_PREFIX,
