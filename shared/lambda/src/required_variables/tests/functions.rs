@@ -1,7 +1,7 @@
-//! What stands at a function in `template.yaml`.
+//! What stands at a function in `template.yaml`, and what both functions that send may do.
 
-use super::{TEMPLATE, resource};
-use crate::required_variables::FUNCTIONS;
+use super::{CONSUME, TEMPLATE, needed, resource};
+use crate::required_variables::{DEFERRED_REPLY, FUNCTIONS, SENDER};
 
 #[test]
 fn each_function_stands_between_its_role_and_its_log_group() {
@@ -28,4 +28,17 @@ fn each_function_stands_between_its_role_and_its_log_group() {
         }
     }
     assert_eq!(found, expected);
+}
+
+#[test]
+fn what_commits_replies_may_send_them_as_the_sender_does() {
+    let (sends, commits) = (needed(&SENDER), needed(&DEFERRED_REPLY));
+    let lacking: Vec<_> = sends
+        .difference(&commits)
+        .filter(|(action, _)| !action.starts_with("logs:") && !CONSUME.contains(&action.as_str()))
+        .collect();
+    assert!(lacking.is_empty(), "{lacking:?}");
+    let social = resource("SocialSender");
+    let roles = social.iter().find_map(|line| line.trim().strip_prefix("Roles: "));
+    assert_eq!(roles, Some("[!Ref SenderRole, !Ref DeferredReplyRole]"));
 }
