@@ -87,7 +87,7 @@ class Environments:
             return arn if attribute == "Arn" else f"https://sqs.{region}.{suffix}/{account}/{queue}"
         if kind == "AWS::SecretsManager::Secret":
             return f"arn:{partition}:secretsmanager:{region}:{account}:secret:{stack}-{resource}-{RANDOM}-XXXXXX"
-        if kind == "AWS::CloudFormation::Stack":
+        if kind == "AWS::IAM::Role":
             return f"arn:{partition}:iam::{account}:role/{'X' * 64}"
         if kind == "AWS::ApiGatewayV2::Api":
             return f"https://{RANDOM}.execute-api.{region}.{suffix}" if attribute else RANDOM

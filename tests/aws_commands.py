@@ -2,7 +2,7 @@
 """Prints what is wrong with commands of the AWS CLI on pages, and what pages name and no template makes. Ends with 1 if there is any.
 
 Operations and options are those of botocore, which the CLI is made of. Queues, functions and alarms are those of template.yaml and
-infra/monitoring.yaml, parameters those that the template and infra/permissions.yaml name. It needs the tools: `make tools`."""
+infra/monitoring.yaml, parameters those that the template's roles name. It needs the tools: `make tools`."""
 
 import pathlib
 import re
@@ -23,7 +23,7 @@ NAMES = {"--function-name": "function", "--source-arn": "queue", "--destination-
 
 def read_resources():
     """Returns the names of each kind of resource of a stack that is called `recado`."""
-    files = ("template.yaml", "infra/monitoring.yaml", "infra/permissions.yaml")
+    files = ("template.yaml", "infra/monitoring.yaml")
     text = "".join((ROOT / name).read_text() for name in files)
     made = {
         kind: {f"recado-{name}" for name in re.findall(kind + r': !Sub "\$\{\S+\}-([a-z0-9.-]+)"', text)}

@@ -58,7 +58,7 @@ def parse_arguments():
     start_command.add_argument(
         "--check-permissions",
         action="store_true",
-        help="let functions do only what infra/permissions.yaml allows, but for conditions on keys of records, which the"
+        help="let functions do only what their roles in template.yaml allow, but for conditions on keys of records, which the"
         " emulator does not know; for the default account only, and without schedules, which it then refuses",
     )
     commands.add_parser("wait", parents=[common], help="wait until it answers")

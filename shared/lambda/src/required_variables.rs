@@ -1,6 +1,6 @@
-//! The needs of each function: the environment variables that `template.yaml` sets, and what its role in
-//! `infra/permissions.yaml` lets it do with records, queues, payloads, secrets and schedules. [`FUNCTIONS`] is the table of
-//! both; tests hold the files against it, in both directions.
+//! The needs of each function: the environment variables that `template.yaml` sets, and what its role there lets it do with
+//! records, queues, payloads, secrets and schedules. [`FUNCTIONS`] is the table of both; tests hold the template against it, in
+//! both directions.
 
 use recado_aws::variable::{
     BUCKET, FILE_ORIGIN, INBOUND_DLQ, INBOUND_QUEUE, OUTBOUND_DLQ, OUTBOUND_QUEUE, PARAMETER_PREFIX,
@@ -212,15 +212,16 @@ pub const PROCESSOR: FunctionNeeds = FunctionNeeds {
     ..NOTHING
 };
 
-/// The needs of `deferred-reply`, which writes replies, now or when the business opens.
+/// The needs of `deferred-reply`, which writes replies, now or when the business opens, and sends them.
 pub const DEFERRED_REPLY: FunctionNeeds = FunctionNeeds {
     name: "DeferredReply",
     read: &[PROVIDERS],
     own_secrets: &[PROVIDER_KEYS, MODEL_KEYS, TRANSCRIPTION_KEYS, EMBEDDINGS_KEYS],
-    // A reply is committed only beside the journal that its draft knew.
+    // A reply is committed only beside the journal that its draft knew. A claim checks that nobody took the conversation over.
     actions: CHECKING_ACTIONS,
     fed_by: Some(TURNS_QUEUE),
-    sends_to: &[TURNS_QUEUE, TURNS_DLQ, OUTBOUND_QUEUE],
+    sends_to: &[TURNS_QUEUE, TURNS_DLQ, OUTBOUND_QUEUE, OUTBOUND_DLQ],
+    // Files of messages that came, and uploads that it sends.
     objects: &[
         ("files", &["GetObject", "PutObject", "DeleteObject"]),
         ("payloads", &["GetObject", "DeleteObject"]),
@@ -230,7 +231,7 @@ pub const DEFERRED_REPLY: FunctionNeeds = FunctionNeeds {
     ..NOTHING
 };
 
-/// The needs of `sender`, which sends messages.
+/// The needs of `sender`, which sends the messages that `deferred-reply` does not send.
 pub const SENDER: FunctionNeeds = FunctionNeeds {
     name: "Sender",
     read: &[PROVIDERS],

@@ -14,8 +14,8 @@
 //!
 //! 1. Read its webhooks: the variant (also in `Provider::ALL`), `parse`, `verify` and `webhook` (its paths, handshake and keys, how it is set
 //!    up, and what it would post). Fixtures in `tests/fixtures`, their number in `tests/fixtures.rs`, their snapshots. Its path in
-//!    `template.yaml` unless that is `/webhooks/…`. Its keys in `PROOFS` of `shared/lambda/src/required_variables.rs`, `template.yaml`,
-//!    `infra/permissions.yaml` and `docs/settings.md`.
+//!    `template.yaml` unless that is `/webhooks/…`. Its keys in `PROOFS` of `shared/lambda/src/required_variables.rs`, the roles of
+//!    `template.yaml` and `docs/settings.md`.
 //! 2. Send through it: `send`, `support.rs` (what it can send of each kind) and `errors` (a table from answers to classes), from which
 //!    `docs/providers/outbound.md` and `errors.md` are written. Its base URL in `config.rs`, its credential in `PROVIDERS` of
 //!    `required_variables.rs` and in the same files as the keys.

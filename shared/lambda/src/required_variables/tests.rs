@@ -1,16 +1,17 @@
-//! What each function uses, against what `template.yaml` gives it and what its role in `infra/permissions.yaml` may do.
+//! What each function uses, against what `template.yaml` gives it and what its role there may do.
 
 use super::*;
 use recado_aws::OwnParameters;
 use std::collections::BTreeSet;
 
+mod functions;
+
 const TEMPLATE: &str = include_str!("../../../../template.yaml");
-const PERMISSIONS: &str = include_str!("../../../../infra/permissions.yaml");
 
 /// The lines of a resource.
-fn resource<'a>(file: &'a str, name: &str) -> Vec<&'a str> {
+fn resource(name: &str) -> Vec<&'static str> {
     let heading = format!("  {name}:");
-    let mut lines = file.lines().skip_while(|line| **line != heading);
+    let mut lines = TEMPLATE.lines().skip_while(|line| **line != heading);
     assert!(lines.next().is_some(), "{name} is there");
     lines
         .take_while(|line| line.starts_with("   ") || line.trim().is_empty())
@@ -19,7 +20,7 @@ fn resource<'a>(file: &'a str, name: &str) -> Vec<&'a str> {
 
 /// The variables that a function has of its own.
 fn variables(function: &str) -> BTreeSet<&'static str> {
-    let lines = resource(TEMPLATE, &format!("{function}Function")).into_iter();
+    let lines = resource(&format!("{function}Function")).into_iter();
     let own = lines.skip_while(|line| line.trim() != "Variables:").skip(1);
     own.take_while(|line| line.starts_with("          "))
         .filter(|line| !line.trim().starts_with('#'))
@@ -28,7 +29,7 @@ fn variables(function: &str) -> BTreeSet<&'static str> {
 }
 
 fn role(function: &str) -> String {
-    resource(PERMISSIONS, &format!("{function}Role")).join("\n")
+    resource(&format!("{function}Role")).join("\n")
 }
 
 #[test]
@@ -99,13 +100,13 @@ const CONSUME: [&str; 4] = [
     "sqs:GetQueueAttributes",
 ];
 
-/// The queue of a variable, as `infra/permissions.yaml` names it.
+/// The queue of a variable, as a role names it.
 fn queue_of(variable: &str) -> String {
     let name = variable.strip_prefix("RECADO_").unwrap_or_default();
     let (queue, kind) = name.split_once('_').expect("a queue and its kind");
     let (first, rest) = queue.split_at(1);
-    let letters = if kind == "DLQ_URL" { "DeadLetters" } else { "" };
-    format!("!Ref {first}{}{letters}Arn", rest.to_lowercase())
+    let kind = if kind == "DLQ_URL" { "DeadLetters" } else { "Queue" };
+    format!("!GetAtt {first}{}{kind}.Arn", rest.to_lowercase())
 }
 
 /// The account's own resource of a service.
@@ -117,27 +118,27 @@ fn of_account(service: &str, name: &str) -> String {
 fn secret_of(variable: &str) -> Option<(&'static str, String)> {
     let managed = |name: &str| Some(("secretsmanager:GetSecretValue", name.to_owned()));
     match variable {
-        "RECADO_WEBHOOK_SECRET_ARN" => managed("!Ref WebhookMasterArn"),
-        "RECADO_TOKEN_SECRET_ARN" => managed("!Ref OperatorTokenArn"),
+        "RECADO_WEBHOOK_SECRET_ARN" => managed("!GetAtt WebhookMaster.Id"),
+        "RECADO_TOKEN_SECRET_ARN" => managed("!GetAtt OperatorToken.Id"),
         _ => None,
     }
 }
 
-/// What the table says that a function does, in the words of `infra/permissions.yaml`.
+/// What the table says that a function does, in the words of its role.
 fn needed(needs: &FunctionNeeds) -> BTreeSet<(String, String)> {
     let mut pairs = BTreeSet::new();
     let mut add = |action: &str, resource: &str| {
         pairs.insert((action.to_owned(), resource.to_owned()));
     };
-    let group = format!("log-group:/aws/lambda/${{System}}-{}:*", kebab(needs.name));
     for action in ["logs:CreateLogStream", "logs:PutLogEvents"] {
-        add(action, &of_account("logs", &group));
+        add(action, &format!("!GetAtt {}Logs.Arn", needs.name));
     }
     for action in needs.actions {
-        add(&format!("dynamodb:{action}"), "!Ref TableArn");
+        add(&format!("dynamodb:{action}"), "!GetAtt Table.Arn");
     }
     for index in needs.indexes {
-        add("dynamodb:Query", &format!("!Sub \"${{TableArn}}/index/{index}\""));
+        let queried = format!("!Sub \"${{Table.Arn}}/index/{index}\"");
+        add("dynamodb:Query", &queried);
     }
     if let Some(queue) = needs.fed_by {
         for action in CONSUME {
@@ -146,7 +147,7 @@ fn needed(needs: &FunctionNeeds) -> BTreeSet<(String, String)> {
     }
     if needs.is_fed_by_stream {
         for action in ["GetRecords", "GetShardIterator", "DescribeStream"] {
-            add(&format!("dynamodb:{action}"), "!Ref StreamArn");
+            add(&format!("dynamodb:{action}"), "!GetAtt Table.StreamArn");
         }
         add("dynamodb:ListStreams", "\"*\"");
     }
@@ -162,7 +163,7 @@ fn needed(needs: &FunctionNeeds) -> BTreeSet<(String, String)> {
     }
     for (folder, actions) in needs.objects {
         for action in *actions {
-            let objects = format!("!Sub \"${{BucketArn}}/{folder}/*\"");
+            let objects = format!("!Sub \"${{Bucket.Arn}}/{folder}/*\"");
             add(&format!("s3:{action}"), &objects);
         }
     }
@@ -172,7 +173,7 @@ fn needed(needs: &FunctionNeeds) -> BTreeSet<(String, String)> {
         .any(|(_, actions)| actions.contains(&"GetObject"))
     {
         // Without it S3 calls what is gone forbidden.
-        add("s3:ListBucket", "!Ref BucketArn");
+        add("s3:ListBucket", "!GetAtt Bucket.Arn");
     }
     for (action, secret) in needs
         .read
@@ -199,7 +200,7 @@ fn needed(needs: &FunctionNeeds) -> BTreeSet<(String, String)> {
     if needs.schedules {
         add(
             "scheduler:CreateSchedule",
-            &of_account("scheduler", "schedule/${ScheduleGroup}/*"),
+            &of_account("scheduler", "schedule/${Schedules}/*"),
         );
         add("iam:PassRole", "!GetAtt SchedulerRole.Arn");
     }
@@ -210,22 +211,9 @@ fn needed(needs: &FunctionNeeds) -> BTreeSet<(String, String)> {
     pairs
 }
 
-/// The name of a function as the stack has it.
-fn kebab(name: &str) -> String {
-    name.chars()
-        .enumerate()
-        .fold(String::new(), |mut kebab, (at, letter)| {
-            if at > 0 && letter.is_uppercase() {
-                kebab.push('-');
-            }
-            kebab.push(letter.to_ascii_lowercase());
-            kebab
-        })
-}
-
 #[test]
 fn each_role_allows_what_its_function_does_and_nothing_else() {
-    let shared = resource(PERMISSIONS, "RecordsPolicy").join("\n");
+    let shared = resource("RecordsPolicy").join("\n");
     let shared = allowed(&shared);
     assert!(!shared.is_empty());
     for needs in &FUNCTIONS {
@@ -259,7 +247,7 @@ fn names_after<'a>(text: &'a str, beginning: &str) -> Vec<&'a str> {
 
 #[test]
 fn each_index_is_queried_by_a_function_and_is_in_the_table() {
-    let table = resource(TEMPLATE, "Table").join("\n");
+    let table = resource("Table").join("\n");
     let made: BTreeSet<&str> = names_after(&table, "IndexName: ").into_iter().collect();
     let queried: BTreeSet<&str> = FUNCTIONS
         .iter()
@@ -323,7 +311,7 @@ fn what_strangers_reach_writes_no_token_no_configuration_and_no_message() {
     let webhook = role("Webhook");
     let on_table = webhook
         .split("- Sid: ")
-        .filter(|statement| statement.contains("Resource: !Ref TableArn"));
+        .filter(|statement| statement.contains("Resource: !GetAtt Table.Arn"));
     let keys: Vec<&str> = on_table
         .map(|statement| {
             let (_, keys) = statement
@@ -425,14 +413,14 @@ fn a_list_of_the_bucket_stays_in_the_folders_that_the_function_reads() {
 
 #[test]
 fn what_works_behind_the_webhook_has_the_concurrency_of_its_queue_for_itself() {
-    let default = resource(TEMPLATE, "WorkersReserved").join("\n");
+    let default = resource("WorkersReserved").join("\n");
     assert!(default.contains("Default: \"yes\""), "{default}");
     for (function, parameter) in [
         ("ProcessorFunction", "InboundConcurrency"),
         ("DeferredReplyFunction", "TurnsConcurrency"),
         ("SenderFunction", "OutboundConcurrency"),
     ] {
-        let lines = resource(TEMPLATE, function).join("\n");
+        let lines = resource(function).join("\n");
         let reserved = format!("ReservedConcurrentExecutions: !If [ReservesWorkers, !Ref {parameter},");
         assert!(lines.contains(&reserved), "{function}");
         assert!(

@@ -17,12 +17,13 @@ use recado_pipeline::table::{Versioned, write_record};
 use recado_testkit::builders::{Fixture, at, far_ahead, nonce};
 use serde_json::json;
 
-const PERMISSIONS: &str = include_str!("../../../../infra/permissions.yaml");
+const TEMPLATE: &str = include_str!("../../../../template.yaml");
 
 /// The statements of a function's role.
 fn statements_of(role: &str) -> Vec<&'static str> {
-    let (_, rest) = PERMISSIONS.split_once(&format!("\n  {role}:\n")).unwrap();
-    let role = rest.split("\n  # ---").next().unwrap();
+    let (_, rest) = TEMPLATE.split_once(&format!("\n  {role}:\n")).unwrap();
+    // A resource ends with an empty line.
+    let role = rest.split("\n\n").next().unwrap();
     role.split("- Sid: ").skip(1).collect()
 }
 
