@@ -47,6 +47,15 @@ def deploys_from_nothing(world):
 
 def failed_delivery(world):
     """A status `failed` of Meta makes the message's dead letter, and no event dies for it."""
+    letter = make_dead_message(world)
+    yield f"its dead letter: {letter['reason']}"
+    poisoned = world.get("/v1/dead-letters?queue=inbound")["items"]
+    assert not poisoned, f"events died: {poisoned}"
+    yield "no dead letter of an event"
+
+
+def make_dead_message(world):
+    """Sends a message of which the simulated Meta says that it failed; the message's dead letter."""
     status, body = world.operate("POST", "/v1/instances/smoke-meta/messages", {
         "to": f"+{contact()}", "message_id": f"smoke-{time.time_ns()}",
         "content": {"type": "template", "name": "hello", "language": "en"},
@@ -67,10 +76,7 @@ def failed_delivery(world):
     letters = lambda: world.get("/v1/dead-letters?queue=outbound")["items"]  # noqa: E731
     found = eventually(lambda: [letter for letter in letters() if letter.get("message_id") == message], 180)
     assert found, "the message has no dead letter"
-    yield f"its dead letter: {found[0]['reason']}"
-    poisoned = world.get("/v1/dead-letters?queue=inbound")["items"]
-    assert not poisoned, f"events died: {poisoned}"
-    yield "no dead letter of an event"
+    return found[0]
 
 
 def marks_and_typing(world):
@@ -210,8 +216,9 @@ def idle_connection(world):
 
 
 def redrive_by_console(world):
-    """What cannot be read becomes a dead letter of each queue, and a redrive by SQS's own means moves it."""
+    """Dead letters of each queue are redriven by SQS's own means: to the source queue that is named, and not by default."""
     outputs, sqs = world.stack.outputs(), world.client("sqs")
+    message = None if world.emulator else make_dead_message(world)["message_id"]
     for queue in ("Inbound", "Turns", "Outbound"):
         group = {} if queue == "Turns" else {"MessageGroupId": "smoke", "MessageDeduplicationId": str(time.time_ns())}
         sqs.send_message(QueueUrl=outputs[f"{queue}QueueUrl"], MessageBody="nobody can read this", **group)
@@ -221,15 +228,32 @@ def redrive_by_console(world):
         yield f"{name}: a dead letter, {found[0]['reason']}"
         if world.emulator:
             continue
-        arn = lambda url: sqs.get_queue_attributes(QueueUrl=url, AttributeNames=["QueueArn"])["Attributes"]["QueueArn"]  # noqa: E731
         dead, source = outputs[f"{queue}DlqUrl"], outputs[f"{queue}QueueUrl"]
-        task = sqs.start_message_move_task(SourceArn=arn(dead), DestinationArn=arn(source))["TaskHandle"]
-        tasks = lambda dead=dead: sqs.list_message_move_tasks(SourceArn=arn(dead))["Results"]  # noqa: E731
-        done = eventually(lambda tasks=tasks: tasks() and tasks()[0]["Status"] == "COMPLETED", 300)
-        assert done, f"{name}: the move {task} did not end: {tasks()}"
-        yield f"{name}: moved {tasks()[0]['ApproximateNumberOfMessagesMoved']}"
+        for destination in (None, source):
+            task = move_messages(sqs, dead, destination)
+            how = "to the source queue" if destination else "by default"
+            told = " ".join(filter(None, [task["Status"], task.get("FailureReason")]))
+            yield f"{name}, {how}: {told}, {task['ApproximateNumberOfMessagesMoved']} moved"
+        assert task["Status"] == "COMPLETED", f"{name}: the move to the source queue failed"
     if world.emulator:
         yield "(the emulator has no StartMessageMoveTask: the moves only real AWS shows)"
+        return
+    sends = lambda: [step["what"] for step in world.get(f"/v1/messages/{message}")["history"]].count("sending")  # noqa: E731
+    assert eventually(lambda: sends() == 2, 120), f"the dead message was sent {sends()} times, and not twice"
+    letters = [letter.get("message_id") for letter in world.get("/v1/dead-letters?queue=outbound")["items"]]
+    assert message not in letters, "its dead letter is still there"
+    yield "the dead message was sent once more, and its dead letter is gone"
+
+
+def move_messages(sqs, dead, destination):
+    """Moves what lies in a dead-letter queue to `destination`, or to where SQS takes it from (`None`); how that ended."""
+    arn = lambda url: sqs.get_queue_attributes(QueueUrl=url, AttributeNames=["QueueArn"])["Attributes"]["QueueArn"]  # noqa: E731
+    tasks = lambda: sqs.list_message_move_tasks(SourceArn=arn(dead), MaxResults=10)["Results"]  # noqa: E731
+    ended = lambda: [task for task in tasks() if task["Status"] not in ("RUNNING", "CANCELLING")]  # noqa: E731
+    before = len(ended())
+    sqs.start_message_move_task(SourceArn=arn(dead), **({"DestinationArn": arn(destination)} if destination else {}))
+    assert eventually(lambda: len(ended()) > before, 300), f"the move did not end: {tasks()}"
+    return max(ended(), key=lambda task: task["StartedTimestamp"])
 
 
 def gradual_deployment(world):

@@ -81,13 +81,15 @@ impl<A: System> AwsQueues<A> {
 }
 
 /// Returns the FIFO group of the copies of a group. Messages that SQS itself moved keep their group, and must not wait
-/// behind copies: of a group no more than the first ten are handed out.
+/// behind copies: of a group no more than the first ten are handed out. A copy that SQS's own redrive moves keeps this group, so its
+/// job runs beside those of the copied group: conditional writes make that safe.
 fn copy_group_id(group: &str) -> String {
     super::queue_id(&format!("copies-{group}"))
 }
 
 /// Returns the group and the body of a dead letter's copy. The body is the message that the queue itself would carry,
-/// marked as a redrive, so that a redrive in the AWS console works like Recado's own.
+/// marked as a redrive, so that SQS's own redrive to the source queue works like Recado's. SQS must be told that queue: it knows
+/// the source only of what it moved itself.
 fn build_copy(
     what: &'static str,
     dead_letter: &DeadLetter,

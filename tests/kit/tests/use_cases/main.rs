@@ -60,6 +60,7 @@ mod media;
 mod memory;
 mod model_accounts;
 mod model_failures;
+mod moved_copies;
 mod named_secrets;
 mod occasion_reminders;
 mod openings;

@@ -1,8 +1,13 @@
 //! Queues of the stack, seen past the functions.
 
 use crate::bench::{Bench, eventually};
-use aws_sdk_sqs::types::{Message, QueueAttributeName as Attribute};
+use aws_sdk_sqs::types::{
+    Message, MessageSystemAttributeName as SystemAttribute, QueueAttributeName as Attribute,
+};
 use serde_json::Value;
+
+/// Seconds for which a moved message is hidden. Others that were received with it are hidden for as long.
+const HIDDEN_SECONDS: i32 = 10;
 
 impl Bench {
     /// The message of a dead-letter queue whose body fits, once it is there. It stays there.
@@ -22,6 +27,44 @@ impl Bench {
                 .find(|message| message.body.as_deref().is_some_and(&fits))
         };
         eventually("the copy in the dead-letter queue", look).await
+    }
+
+    /// Moves the message whose body fits out of a FIFO dead-letter queue, as SQS's redrive to a custom destination does: body,
+    /// attributes, group and deduplication id stay. The emulator has no `StartMessageMoveTask`.
+    pub(crate) async fn move_dead(&self, (from, to): (&str, &str), fits: impl Fn(&str) -> bool) -> Message {
+        let (sqs, url) = (&self.aws.sqs, self.stack.output(from));
+        let look = || async {
+            let request = sqs.receive_message().queue_url(url).max_number_of_messages(10);
+            let request = request
+                .visibility_timeout(HIDDEN_SECONDS)
+                .message_attribute_names("All")
+                .message_system_attribute_names(SystemAttribute::All);
+            let messages = request.send().await.unwrap().messages.unwrap_or_default();
+            messages
+                .into_iter()
+                .find(|message| message.body.as_deref().is_some_and(&fits))
+        };
+        let message = eventually("the copy that is to be moved", look).await;
+        let deduplication = system_attribute(&message, &SystemAttribute::MessageDeduplicationId);
+        self.send_copy(to, &message, &deduplication).await;
+        let receipt = message.receipt_handle.clone().unwrap();
+        let removed = sqs.delete_message().queue_url(url).receipt_handle(receipt).send();
+        removed.await.unwrap();
+        message
+    }
+
+    /// Sends a message of a FIFO dead-letter queue to the queue `to`, in the group that it has.
+    pub(crate) async fn send_copy(&self, to: &str, message: &Message, deduplication: &str) {
+        let request = self
+            .aws
+            .sqs
+            .send_message()
+            .queue_url(self.stack.output(to))
+            .set_message_body(message.body.clone())
+            .set_message_attributes(message.message_attributes.clone())
+            .message_group_id(system_attribute(message, &SystemAttribute::MessageGroupId))
+            .message_deduplication_id(deduplication);
+        request.send().await.unwrap();
     }
 
     /// The dead letter of the API that fits, once it is there.
@@ -71,4 +114,9 @@ impl Bench {
         })
         .await;
     }
+}
+
+/// What SQS itself says of a received message.
+fn system_attribute(message: &Message, name: &SystemAttribute) -> String {
+    message.attributes.as_ref().unwrap()[name].clone()
 }
