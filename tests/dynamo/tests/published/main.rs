@@ -3,6 +3,7 @@
 
 #![expect(clippy::unwrap_used, reason = "this is test code")]
 
+mod costs;
 mod filter;
 
 use recado_aws::{DynamoStore, OsSystem, PublishedChanges, StreamRecord};
