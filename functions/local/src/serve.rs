@@ -227,6 +227,7 @@ fn build_options(
         health_probe: health_probe.clone(),
         asks_models: true,
         provider_setup: Some(create_setup_service(environment)?.into_setup()),
+        publishes_events: true,
         push_ticket_issuer: None,
         event_feed: None,
         endpoint_posts: None,

@@ -52,6 +52,8 @@ pub mod variable {
     pub const WEBHOOKS_QUEUE: &str = "RECADO_WEBHOOKS_QUEUE_URL";
     /// The WebSocket API that tells of news: `wss://`, its host and its stage.
     pub const PUSH_URL: &str = "RECADO_PUSH_URL";
+    /// `off` if the stack publishes no events. It is absent where it does.
+    pub const PUBLISH_EVENTS: &str = "RECADO_PUBLISH_EVENTS";
     /// The queue to which a schedule sends.
     pub const TURNS_QUEUE_ARN: &str = "RECADO_TURNS_QUEUE_ARN";
     /// The dead-letter queue of the queue of events.

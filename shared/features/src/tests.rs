@@ -104,6 +104,7 @@ pub(crate) struct Site {
     public_url: Option<String>,
     metrics: Option<MetricsPage>,
     event_feed: Option<EventFeed>,
+    publishes_events: bool,
 }
 
 impl Site {
@@ -151,6 +152,7 @@ impl Site {
             public_url: None,
             metrics: None,
             event_feed: None,
+            publishes_events: true,
         }
     }
 
@@ -175,6 +177,11 @@ impl Site {
 
     pub(crate) fn with_event_feed(mut self, feed: EventFeed) -> Self {
         self.event_feed = Some(feed);
+        self
+    }
+
+    pub(crate) fn publishing_no_events(mut self) -> Self {
+        self.publishes_events = false;
         self
     }
 
@@ -231,6 +238,7 @@ impl Site {
             asks_models: false,
             provider_setup: Some(stand_ins::set_up_nothing()),
             event_feed: self.event_feed.clone(),
+            publishes_events: self.publishes_events,
             push_ticket_issuer: Some(stand_ins::make_push_tickets()),
             endpoint_posts: Some(Arc::new(stand_ins::Accepting)),
             applies_file: true,

@@ -67,7 +67,9 @@ pub struct LambdaEnvironment {
     pub webhook_limits: WebhookLimits,
     /// `RECADO_PUBLIC_URL`: the base URL at which providers reach the installation.
     pub public_url: Option<String>,
-    /// `RECADO_PUSH_URL`: the WebSocket API that tells pages of news.
+    /// `RECADO_PUBLISH_EVENTS`: `false` if the stack publishes no events.
+    pub publishes_events: bool,
+    /// `RECADO_PUSH_URL`: the WebSocket API that tells pages of news. `None` also where no events are published.
     pub push_url: Option<String>,
     /// `RECADO_FILE_ORIGIN`: the origin from which browsers read the files of messages.
     pub file_origin: Option<String>,
@@ -93,10 +95,12 @@ impl LambdaEnvironment {
         reader.add_known_names(&recado_aws::OWN_SECRET_VARIABLES);
         // The export began with the log. Here the problems of its settings are found.
         let _begun = TraceSettings::from_environment(reader);
+        let publishes_events = read_publishing(reader);
         Self {
             webhook_limits: WebhookLimits::from_environment(reader),
             public_url: reader.read_base_url("RECADO_PUBLIC_URL"),
-            push_url: read_push_url(reader),
+            publishes_events,
+            push_url: read_push_url(reader).filter(|_| publishes_events),
             file_origin: reader.read_base_url(variable::FILE_ORIGIN),
             social: SocialQueue::from_environment(reader),
             email: CarrierSettings::from_environment(reader),
@@ -124,6 +128,16 @@ impl LambdaEnvironment {
             ..self.providers.clone()
         }
     }
+}
+
+/// Returns whether events are published.
+fn read_publishing(reader: &mut VariableReader) -> bool {
+    let what = "must be on or off";
+    reader.read_parsed(variable::PUBLISH_EVENTS, true, what, |text| match text {
+        "on" => Some(true),
+        "off" => Some(false),
+        _ => None,
+    })
 }
 
 /// Returns the URL of the WebSocket API. It becomes a part of the console's content security policy.
@@ -297,6 +311,21 @@ mod tests {
     }
 
     #[test]
+    fn pages_connect_to_no_websocket_where_no_events_are_published() {
+        let push = ("RECADO_PUSH_URL", "wss://push.example/live");
+        for (set, publishes_events) in [(None, true), (Some("on"), true), (Some("off"), false)] {
+            let variables: Vec<(&str, &str)> = set
+                .map(|word| ("RECADO_PUBLISH_EVENTS", word))
+                .into_iter()
+                .chain([push])
+                .collect();
+            let (environment, _) = read(&variables);
+            assert_eq!(environment.publishes_events, publishes_events, "{set:?}");
+            assert_eq!(environment.push_url.is_some(), publishes_events, "{set:?}");
+        }
+    }
+
+    #[test]
     fn empty_addresses_are_the_vendors_own_and_others_are_taken_without_their_last_slash() {
         let (environment, reader) = read(&[
             ("RECADO_TABLE", "records"),
@@ -320,10 +349,11 @@ mod tests {
             ("RECADO_WEBHOOK_MAX_BYTES", "0"),
             ("RECADO_TABLE", ""),
             ("RECADO_PUSH_URL", "https://push.example; script-src *"),
+            ("RECADO_PUBLISH_EVENTS", "no"),
         ];
         let problems = read(&wrong).1.into_problems().into_iter();
         let names: Vec<String> = problems.map(|problem| problem.name).collect();
-        assert_eq!(names.len(), 6);
+        assert_eq!(names.len(), wrong.len());
         assert!(
             wrong
                 .iter()

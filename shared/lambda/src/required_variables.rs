@@ -4,7 +4,8 @@
 
 use recado_aws::variable::{
     BUCKET, FILE_ORIGIN, INBOUND_DLQ, INBOUND_QUEUE, OUTBOUND_DLQ, OUTBOUND_QUEUE, PARAMETER_PREFIX,
-    PUSH_URL, SCHEDULE_GROUP, SCHEDULER_ROLE, TURNS_DLQ, TURNS_QUEUE, TURNS_QUEUE_ARN, WEBHOOKS_QUEUE,
+    PUBLISH_EVENTS, PUSH_URL, SCHEDULE_GROUP, SCHEDULER_ROLE, TURNS_DLQ, TURNS_QUEUE, TURNS_QUEUE_ARN,
+    WEBHOOKS_QUEUE,
 };
 
 type Names = &'static [&'static str];
@@ -40,6 +41,9 @@ pub const OPERATORS: Names = &["RECADO_TOKEN_SECRET_ARN", "RECADO_PUBLIC_URL", F
 
 /// The WebSocket API that tells pages of news.
 pub const PUSH: Names = &[PUSH_URL];
+
+/// The switch of published events, for functions that read them or have them posted.
+pub const PUBLISHING: Names = &[PUBLISH_EVENTS];
 
 /// The queue of AWS End User Messaging Social.
 pub const SOCIAL: Names = &[
@@ -249,7 +253,7 @@ pub const SENDER: FunctionNeeds = FunctionNeeds {
 /// The needs of `api`, which answers operators and clients.
 pub const API: FunctionNeeds = FunctionNeeds {
     name: "Api",
-    read: &[MASTER, PROVIDERS, OPERATORS, PUSH],
+    read: &[MASTER, PROVIDERS, OPERATORS, PUSH, PUBLISHING],
     own_secrets: &[PROOFS, PROVIDER_KEYS, EMBEDDINGS_KEYS],
     actions: RECORD_ACTIONS,
     indexes: &["lists", "open", "trace", "tenants", "active"],
@@ -267,7 +271,7 @@ pub const API: FunctionNeeds = FunctionNeeds {
 /// The needs of `reconcile`, which looks for work that a crash or an outage left open.
 pub const RECONCILE: FunctionNeeds = FunctionNeeds {
     name: "Reconcile",
-    read: &[PROVIDERS],
+    read: &[PROVIDERS, PUBLISHING],
     own_secrets: &[PROVIDER_KEYS, TRANSCRIPTION_KEYS],
     actions: RECORD_ACTIONS,
     indexes: &["lists", "open", "tenants", "active"],

@@ -198,6 +198,7 @@ pub fn build_api_router(composed: AwsComposition, provider_setup: ProviderSetup)
         health_probe: HealthProbe::on_request(),
         asks_models: false,
         provider_setup: Some(provider_setup),
+        publishes_events: composed.environment.publishes_events,
         event_feed: None,
         push_ticket_issuer: composed.environment.push_url.as_deref().map(|url| {
             let store = composed.deps.store.clone();
@@ -234,10 +235,11 @@ pub fn build_api_router(composed: AwsComposition, provider_setup: ProviderSetup)
 /// Name of the event of a request that was answered 5xx. An alarm counts its lines, at every log level.
 pub const SERVER_ERROR: &str = "server_error";
 
-/// Returns `true` if an answer is a server error. An answer 503 of `/health` is none: it tells of the installation's state.
+/// Returns `true` if an answer is a server error. An answer 503 of `/health` is none: it tells of the installation's state. Nor is a 501:
+/// it tells what the installation does not have.
 fn is_server_error(path: &str, status: StatusCode) -> bool {
     let is_health = path == "/health" || path.starts_with("/health/");
-    status.is_server_error() && !is_health
+    status.is_server_error() && status != StatusCode::NOT_IMPLEMENTED && !is_health
 }
 
 /// Answers a request, writes the metrics of it, and posts its spans.
@@ -258,13 +260,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_health_says_of_the_installation_is_no_server_error() {
+    fn what_an_answer_says_of_the_installation_is_no_server_error() {
         for (path, status, is_error) in [
             ("/webhooks/evolution", StatusCode::SERVICE_UNAVAILABLE, true),
             ("/healthy", StatusCode::INTERNAL_SERVER_ERROR, true),
             ("/health", StatusCode::SERVICE_UNAVAILABLE, false),
             ("/health/whatsapp", StatusCode::SERVICE_UNAVAILABLE, false),
             ("/v1/config", StatusCode::NOT_FOUND, false),
+            ("/v1/events", StatusCode::NOT_IMPLEMENTED, false),
         ] {
             assert_eq!(is_server_error(path, status), is_error, "{path}");
         }

@@ -276,6 +276,30 @@ fn the_websocket_api_takes_connections_alone_and_logs_no_ticket() {
 }
 
 #[test]
+fn events_are_published_where_they_are_switched_on_and_no_alarm_misses_them() {
+    let publisher = resource(TEMPLATE, "PublisherFunction");
+    for (name, value) in [
+        ("Enabled", "!If [Publishes, true, false]"),
+        ("StartingPosition", "TRIM_HORIZON"),
+        ("MaximumBatchingWindowInSeconds", "!Ref PublishWindowSeconds"),
+    ] {
+        assert_eq!(property(&publisher, name), value);
+    }
+    for (function, value) in [
+        ("Api", "&publish !If [Publishes, !Ref AWS::NoValue, \"off\"]"),
+        ("Reconcile", "*publish"),
+    ] {
+        let told = resource(TEMPLATE, &format!("{function}Function"));
+        assert_eq!(property(&told, "RECADO_PUBLISH_EVENTS"), value, "{function}");
+    }
+    // Without a run nothing is measured.
+    for alarm in ["PublisherErrors", "PublisherLate"] {
+        let missing = property(&resource(MONITORING, alarm), "TreatMissingData");
+        assert_eq!(missing, "notBreaching", "{alarm}");
+    }
+}
+
+#[test]
 fn what_holds_data_is_kept_and_a_failed_first_deployment_leaves_no_bucket_and_no_secret() {
     for (name, policy) in [
         // Protected from deletion, which would keep the stack from rolling back.

@@ -29,6 +29,8 @@ struct Inner {
     arrived: AtomicU64,
     /// The read units that were consumed, once somebody counts them.
     read: Mutex<Option<f64>>,
+    /// The write units, likewise.
+    written: Mutex<Option<f64>>,
     state: Mutex<State>,
 }
 
@@ -58,6 +60,7 @@ impl Connector {
             hooks,
             arrived: AtomicU64::new(0),
             read: Mutex::new(None),
+            written: Mutex::new(None),
             state: Mutex::new(state),
         })))
     }
@@ -80,22 +83,31 @@ impl Connector {
         read.replace(0.0).unwrap_or_default()
     }
 
+    /// Counts write units from here on. Returns those that were counted before.
+    pub(crate) fn count_write_units(&self) -> f64 {
+        let mut written = self.0.written.lock().unwrap_or_else(PoisonError::into_inner);
+        written.replace(0.0).unwrap_or_default()
+    }
+
     /// Adds what a read consumes, if somebody counts. The database tells it when it is asked once more.
     fn add_read_units(&self, database: &Database, operation: &Operation, body: &[u8]) {
         let mut read = self.0.read.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(units) = read.as_mut().filter(|_| !operation.verb.writes()) else {
             return;
         };
-        let mut asked: Value = serde_json::from_slice(body).unwrap_or_default();
-        asked["ReturnConsumedCapacity"] = json!("TOTAL");
-        let answer = database.serve(operation.verb, asked.to_string().as_bytes());
-        let told: Value = serde_json::from_str(&answer.body).unwrap_or_default();
-        let told = &told["ConsumedCapacity"];
-        let of_tables = told.as_array().cloned().unwrap_or_else(|| vec![told.clone()]);
-        *units += of_tables
-            .iter()
-            .filter_map(|table| table["CapacityUnits"].as_f64())
-            .sum::<f64>();
+        *units += consumed_units(&database.serve(operation.verb, &ask_for_units(body)));
+    }
+
+    /// Does what a request asks. If somebody counts, a write also tells what it consumes: of the table and its indexes, twice in a
+    /// transaction.
+    fn serve_counted(&self, database: &Database, verb: Verb, body: &[u8]) -> Answer {
+        let mut written = self.0.written.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(units) = written.as_mut().filter(|_| verb.writes()) else {
+            return database.serve(verb, body);
+        };
+        let answer = database.serve(verb, &ask_for_units(body));
+        *units += consumed_units(&answer);
+        answer
     }
 
     pub(crate) fn expire(&self) -> Result<usize, SimulationError> {
@@ -243,7 +255,7 @@ impl Connector {
                 None
             };
             self.add_read_units(&state.database, operation, body);
-            let answer = torn.unwrap_or_else(|| state.database.serve(operation.verb, body));
+            let answer = torn.unwrap_or_else(|| self.serve_counted(&state.database, operation.verb, body));
             if operation.verb.writes() && answer.succeeded() {
                 state.replica.written(now, operation.verb, body);
                 state.readers.written(operation.verb, body).map_err(broken)?;
@@ -268,6 +280,22 @@ impl Drop for Finish<'_> {
     fn drop(&mut self) {
         self.0.state(|state| state.readers.finish(self.1));
     }
+}
+
+/// Returns a request that also asks what it consumes.
+fn ask_for_units(body: &[u8]) -> Vec<u8> {
+    let mut asked: Value = serde_json::from_slice(body).unwrap_or_default();
+    asked["ReturnConsumedCapacity"] = json!("TOTAL");
+    asked.to_string().into_bytes()
+}
+
+/// Returns the units that an answer tells, of all tables. A refusal tells none.
+fn consumed_units(answer: &Answer) -> f64 {
+    let told: Value = serde_json::from_str(&answer.body).unwrap_or_default();
+    let told = &told["ConsumedCapacity"];
+    let of_tables = told.as_array().cloned().unwrap_or_else(|| vec![told.clone()]);
+    let units = |table: &Value| table["CapacityUnits"].as_f64();
+    of_tables.iter().filter_map(units).sum()
 }
 
 fn broken(error: SimulationError) -> ConnectorError {

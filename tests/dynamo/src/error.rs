@@ -3,8 +3,8 @@
 /// The database could not be made or read.
 #[derive(Debug, thiserror::Error)]
 pub enum SimulationError {
-    /// `template.yaml` does not declare the table as this crate reads it.
-    #[error("the template's table: {0}")]
+    /// `template.yaml` does not declare the table, or the filter of `publisher`, as this crate reads it.
+    #[error("the template: {0}")]
     Template(String),
     /// A change of the table cannot be read.
     #[error("a change of the table: {0}")]

@@ -29,6 +29,7 @@ mod database;
 mod error;
 mod hooks;
 mod operation;
+mod publisher_filter;
 mod readers;
 mod replica;
 mod simulated;

@@ -5,6 +5,7 @@ use crate::client::client;
 use crate::connector::Connector;
 use crate::hooks::Hooks;
 use crate::operation::{Record, RecordKey};
+use crate::publisher_filter::publisher_filter;
 use crate::template::TABLE;
 use jiff::Timestamp;
 use recado_aws::{DynamoStore, StreamRecord};
@@ -70,17 +71,36 @@ impl Dynamo {
         limit: usize,
     ) -> Result<(Vec<StreamRecord>, Option<String>), SimulationError> {
         let (changes, next) = self.0.changes(place, limit)?;
-        let read = changes.into_iter().map(serde_json::from_value);
-        let read: Result<_, serde_json::Error> = read.collect();
-        Ok((
-            read.map_err(|error| SimulationError::Change(error.to_string()))?,
-            next,
-        ))
+        Ok((read_changes(changes)?, next))
+    }
+
+    /// Returns of [`Self::changes`] those that the filter of `publisher` in `template.yaml` lets through. Those of partitions whose keys
+    /// begin with one of `others` are let through, too.
+    pub fn changes_for_publisher(
+        &self,
+        place: Option<&str>,
+        limit: usize,
+        others: &[&str],
+    ) -> Result<(Vec<StreamRecord>, Option<String>), SimulationError> {
+        let (mut changes, next) = self.0.changes(place, limit)?;
+        let filter = publisher_filter()?;
+        changes.retain(|change| {
+            let key = change.pointer("/dynamodb/Keys/pk/S").and_then(Value::as_str);
+            let is_other = key.is_some_and(|key| others.iter().any(|other| key.starts_with(other)));
+            is_other || filter.lets_through(change)
+        });
+        Ok((read_changes(changes)?, next))
     }
 
     /// Counts the read units of requests from here on. Returns those that were counted before.
     pub fn count_read_units(&self) -> f64 {
         self.0.count_read_units()
+    }
+
+    /// Counts the write units of requests from here on, but for those of transactions that are done item by item. Returns those that
+    /// were counted before.
+    pub fn count_write_units(&self) -> f64 {
+        self.0.count_write_units()
     }
 
     /// Puts items as an export of a table holds them. It is no request either.
@@ -104,4 +124,11 @@ impl Dynamo {
     pub fn requests(&self) -> u64 {
         self.0.requests()
     }
+}
+
+/// Reads changes in the form in which Lambda passes them on.
+fn read_changes(changes: Vec<Value>) -> Result<Vec<StreamRecord>, SimulationError> {
+    let read = changes.into_iter().map(serde_json::from_value);
+    let read: Result<_, serde_json::Error> = read.collect();
+    read.map_err(|error| SimulationError::Change(error.to_string()))
 }

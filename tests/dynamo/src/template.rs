@@ -9,7 +9,7 @@ use std::sync::LazyLock;
 /// The table's name: on AWS the stack gives it.
 pub(crate) const TABLE: &str = "records";
 
-const TEMPLATE: &str = include_str!("../../../template.yaml");
+pub(crate) const TEMPLATE: &str = include_str!("../../../template.yaml");
 
 /// What of the table's properties is `CreateTable`'s, under the same names. The others say how it is kept and paid.
 const CREATED_WITH: [&str; 5] = [

@@ -10,7 +10,8 @@
 use recado_aws::{DynamoStore, OsSystem};
 use recado_domain::published_event::DEFAULT_EVENT_RETENTION;
 use recado_dynamo_simulation::{Dynamo, Hooks, Options};
-use recado_testkit::own_kinds::list_all_kinds;
+use recado_pipeline::table::Record;
+use recado_testkit::own_kinds::{Slip, list_all_kinds};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::Mutex;
@@ -24,15 +25,21 @@ fn store_on(dynamo: &Dynamo) -> DynamoStore<OsSystem> {
     dynamo.store(OsSystem, &options).with_kinds(list_all_kinds())
 }
 
-/// Publishes what the table tells, as `publisher` does, until the case ends. `place` is shared by all who do so: one at a time, as
-/// of a shard. A case that ends in between leaves changes to the next, which publishes some of them once more.
+/// Publishes what the filter of `publisher` lets through, as that does, until the case ends. `place` is shared by all who do so: one at a
+/// time, as of a shard. A case that ends in between leaves changes to the next, which publishes some of them once more.
 async fn publish_changes(dynamo: Dynamo, store: DynamoStore<OsSystem>, place: Arc<Mutex<Option<String>>>) {
+    let slips = format!("{}#", Slip::KIND);
     loop {
         let mut place = place.lock().await;
-        let (changes, next) = dynamo.changes(place.as_deref(), 50).unwrap();
+        let told = dynamo.changes_for_publisher(place.as_deref(), 50, &[slips.as_str()]);
+        let (changes, next) = told.unwrap();
         if changes.is_empty() {
+            let is_end = *place == next;
+            *place = next;
             drop(place);
-            tokio::time::sleep(Duration::from_millis(5)).await;
+            if is_end {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
             continue;
         }
         let published = store

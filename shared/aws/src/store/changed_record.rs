@@ -2,15 +2,18 @@
 //! images of the stream become what the rules compare.
 //!
 //! A message tells by its record in its conversation alone, and not by its open copy: what people see of it is the same in both.
+//!
+//! The filter of `publisher` in `template.yaml` lets through what may tell something. So a frequent write that tells nothing says so in
+//! its item: [`item::CONNECTION_CHANGED`], [`item::PAST_SENT`].
 
-use super::deliveries::parse_delivery;
+use super::deliveries::{is_past_sent, parse_delivery};
 use super::item::{self, Item};
 use super::keys::{MESSAGE, STATE, TableKey};
 use super::records;
 use super::stream_record::StreamRecord;
 use super::table_port::{get_body, is_live};
 use jiff::Timestamp;
-use recado_domain::delivery::{Delivery, DeliveryStatus};
+use recado_domain::delivery::Delivery;
 use recado_domain::ids::{InstanceId, MessageId, TenantId};
 use recado_domain::instance::InstanceState;
 use recado_domain::message::Message;
@@ -133,8 +136,7 @@ fn read_delivery(old: Option<&Item>, new: &Item, at: Timestamp) -> PortResult<Ch
     let is_news = old
         .as_ref()
         .is_none_or(|old| (old.status, &old.message) != (new.status, &new.message));
-    // That it was sent is told by the message.
-    if !is_news || new.status.is_none_or(|status| status == DeliveryStatus::Sent) {
+    if !is_news || !new.status.is_some_and(is_past_sent) {
         return Ok(NOTHING);
     }
     let change = ChangedDelivery {

@@ -66,6 +66,11 @@ fn detail_attributes(what: &'static str, update: &StatusUpdate) -> PortResult<It
     }
 }
 
+/// Returns whether a delivery with this status is published: that it was sent is told by the message.
+pub(super) fn is_past_sent(status: DeliveryStatus) -> bool {
+    status != DeliveryStatus::Sent
+}
+
 /// Returns the changes that a status makes. Details that the status does not name keep the values of earlier statuses.
 fn status_change(what: &'static str, update: &StatusUpdate) -> PortResult<UpdateChange> {
     let time = time_attribute(update.status);
@@ -75,6 +80,9 @@ fn status_change(what: &'static str, update: &StatusUpdate) -> PortResult<Update
     change = change
         .set_value(ACKNOWLEDGED, text_attribute(acknowledged))
         .remove_attributes(&AWAITED);
+    if is_past_sent(update.status) {
+        change = change.set_value(item::PAST_SENT, AttributeValue::Bool(true));
+    }
     if let Some(id) = &update.provider_message_id {
         change = change.set_value("provider_message_id", text_attribute(id));
     }
@@ -126,8 +134,10 @@ fn restart_change(
         .into_iter()
         .filter(|time| *time != time_attribute(update.status));
     let details = DETAILS.into_iter().filter(|name| !told.contains_key(*name));
+    let mark = (!is_past_sent(update.status)).then_some(item::PAST_SENT);
     let older: Vec<&str> = times
         .chain(details)
+        .chain(mark)
         .chain([ERASED, SAME_AS, "trace", "trace_of"])
         .chain(others.iter().copied())
         .collect();

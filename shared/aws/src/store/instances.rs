@@ -38,7 +38,8 @@ fn has_revision(rev: u64) -> Expression {
 }
 
 /// Returns the update that makes the state `after` of `before`. It names only the attributes that differ, so that it
-/// does not undo a reservation of a slot. The index holds [`InstanceState::index_time`].
+/// does not undo a reservation of a slot, and marks [another connection](item::CONNECTION_CHANGED). The index holds
+/// [`InstanceState::index_time`].
 fn state_update(
     what: &'static str,
     id: &InstanceId,
@@ -56,10 +57,13 @@ fn state_update(
     for name in old.keys().filter(|name| !new.contains_key(*name)) {
         update = update.remove_attributes(&[name.as_str()]);
     }
-    Ok(match after.index_time() {
+    let update = match after.index_time() {
         due if due == before.index_time() => update,
         due => update.index_open(&TableKey::for_instance_state(id), due),
-    })
+    };
+    let is_changed = before.connection != after.connection;
+    let changed = is_changed.then_some(AttributeValue::Bool(true));
+    Ok(update.set_or_remove(item::CONNECTION_CHANGED, changed))
 }
 
 /// Returns the condition that the stored state is as a caller read it. The default state is read also where none [can be

@@ -32,7 +32,7 @@ const OPAQUE: [&str; 7] = [
 
 /// Attributes that are stored beside a record's own fields: keys, indexes, expiry, and values that conditions need at
 /// the top level.
-const INDEX_ATTRIBUTES: [&str; 20] = [
+const INDEX_ATTRIBUTES: [&str; 22] = [
     "pk",
     "sk",
     "ttl",
@@ -53,10 +53,19 @@ const INDEX_ATTRIBUTES: [&str; 20] = [
     "entry_hash",
     "touched",
     MOVED,
+    CONNECTION_CHANGED,
+    PAST_SENT,
 ];
 
 /// The attribute of a record that another store wrote first. Its insertion is no change that is published.
 pub(crate) const MOVED: &str = "moved";
+
+/// The attribute of an instance's state whose last write changed the connection. The filter of `publisher` lets no other state through:
+/// a slot is reserved in the same record at every send, and tells nothing.
+pub(crate) const CONNECTION_CHANGED: &str = "connection_changed";
+
+/// The attribute of a delivery that has a status past `sent`. The filter of `publisher` lets no other delivery through.
+pub(crate) const PAST_SENT: &str = "past_sent";
 
 /// Makes a string attribute.
 pub(crate) fn text_attribute(text: impl Into<String>) -> AttributeValue {

@@ -4,6 +4,7 @@ pub mod failed_events;
 pub mod posts;
 mod view;
 
+use crate::asked_of_events::AskedOfEvents;
 use crate::endpoint_routes::view::EndpointView;
 use crate::{ConfiguredEndpoint, WebhookError, derive_signing_secret, rotate_signing_secret};
 use axum::Json;
@@ -18,7 +19,7 @@ use recado_http::api::context::Api;
 #[cfg(feature = "schema")]
 use recado_http::api::problem_answers::{Conflict, NotFound, Unprocessable};
 use recado_http::api::request::{
-    Asked, JsonAnswer, PathParam, QueryParams, RequestBody, TenantQuery, parse_overlap,
+    JsonAnswer, PathParam, QueryParams, RequestBody, TenantQuery, parse_overlap,
 };
 use recado_http::api::view::{ListError, ListView};
 use recado_http::problem::HttpProblem;
@@ -96,7 +97,7 @@ struct SigningRotation {
     )
 ))]
 pub async fn list_webhook_endpoints(
-    Asked(api, caller): Asked,
+    AskedOfEvents(api, caller): AskedOfEvents,
     QueryParams(of): QueryParams<TenantQuery>,
 ) -> JsonAnswer<ListView<EndpointView>> {
     let found = crate::list_endpoints(&api.deps, &caller, of.tenant.as_ref()).await?;
@@ -121,7 +122,7 @@ pub async fn list_webhook_endpoints(
     )
 ))]
 pub async fn post_webhook_endpoint(
-    Asked(api, caller): Asked,
+    AskedOfEvents(api, caller): AskedOfEvents,
     QueryParams(of): QueryParams<TenantQuery>,
     body: RequestBody,
 ) -> Result<(StatusCode, Json<EndpointSecretView>), HttpProblem> {
@@ -142,7 +143,7 @@ pub async fn post_webhook_endpoint(
     responses((status = 200, body = EndpointView, description = "The endpoint"))
 ))]
 pub async fn get_webhook_endpoint(
-    Asked(api, caller): Asked,
+    AskedOfEvents(api, caller): AskedOfEvents,
     PathParam(id): PathParam<String>,
     QueryParams(of): QueryParams<TenantQuery>,
 ) -> JsonAnswer<EndpointView> {
@@ -162,7 +163,7 @@ pub async fn get_webhook_endpoint(
     )
 ))]
 pub async fn put_webhook_endpoint(
-    Asked(api, caller): Asked,
+    AskedOfEvents(api, caller): AskedOfEvents,
     PathParam(id): PathParam<String>,
     QueryParams(of): QueryParams<TenantQuery>,
     body: RequestBody,
@@ -189,7 +190,7 @@ pub async fn put_webhook_endpoint(
     responses((status = 204, description = "The endpoint is removed"))
 ))]
 pub async fn delete_webhook_endpoint(
-    Asked(api, caller): Asked,
+    AskedOfEvents(api, caller): AskedOfEvents,
     PathParam(id): PathParam<String>,
     QueryParams(of): QueryParams<TenantQuery>,
 ) -> Result<StatusCode, HttpProblem> {
@@ -211,7 +212,7 @@ pub async fn delete_webhook_endpoint(
     responses((status = 200, body = EndpointSecretView, description = "The endpoint with its new secret"))
 ))]
 pub async fn post_signing_rotation(
-    Asked(api, caller): Asked,
+    AskedOfEvents(api, caller): AskedOfEvents,
     PathParam(id): PathParam<String>,
     QueryParams(of): QueryParams<TenantQuery>,
     body: RequestBody,

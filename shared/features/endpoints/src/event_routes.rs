@@ -3,11 +3,12 @@
 pub mod stream;
 pub mod tickets;
 
+use crate::asked_of_events::AskedOfEvents;
 use crate::published_events::{EventQuery, list_events};
 use axum::Json;
 use recado_domain::ids::TenantId;
 use recado_domain::published_event::{EventCursor, KindFilter, PublishedEvent};
-use recado_http::api::request::{Asked, JsonAnswer, QueryParams, parse_page_request};
+use recado_http::api::request::{JsonAnswer, QueryParams, parse_page_request};
 use recado_http::api::view::list_problem;
 use recado_http::problem::HttpProblem;
 use recado_pipeline::ports::{LogPlace, LoggedEvent};
@@ -96,7 +97,7 @@ fn parse_kinds(kinds: Option<&str>) -> Result<Vec<KindFilter>, HttpProblem> {
     responses((status = 200, body = EventsView, description = "A page of events"))
 ))]
 pub async fn get_events(
-    Asked(api, caller): Asked,
+    AskedOfEvents(api, caller): AskedOfEvents,
     QueryParams(wanted): QueryParams<EventsQuery>,
 ) -> JsonAnswer<EventsView> {
     let query = EventQuery {

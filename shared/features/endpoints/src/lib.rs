@@ -5,6 +5,7 @@
 //!
 //! Its types and rules are in [`recado_domain::published_event`] and [`recado_domain::webhook_endpoint`].
 
+mod asked_of_events;
 pub mod endpoint_routes;
 pub mod event_routes;
 mod managing;

@@ -1,5 +1,6 @@
 //! `/v1/events` and its stream.
 
+use crate::tests::description::{description, operations};
 use crate::tests::{Site, TOKEN};
 use async_trait::async_trait;
 use axum::body::{Body, BodyDataStream};
@@ -97,6 +98,27 @@ async fn there_is_no_stream_where_there_is_no_feed() {
     let site = Site::in_memory().configured().await;
     let answered = site.operate("GET", "/v1/events/stream", &Value::Null).await;
     assert_eq!(answered.status, StatusCode::NOT_FOUND);
+}
+
+#[tokio::test]
+async fn each_route_of_events_and_endpoints_says_that_none_are_published() {
+    let site = Site::in_memory().publishing_no_events().configured().await;
+    let mut asked = 0;
+    for (method, path, _) in
+        operations(description()).filter(|(_, _, told)| told["tags"] == json!(["Events"]))
+    {
+        let path = path.replace("{id}", "crm");
+        let answered = site.operate(&method, &path, &Value::Null).await;
+        assert_eq!(answered.status, StatusCode::NOT_IMPLEMENTED, "{method} {path}");
+        let why = answered.body["detail"].as_str().unwrap();
+        assert!(why.contains("`PublishEvents`"), "{method} {path}: {why}");
+        let stranger = site.ask(&method, &path, &[], "").await;
+        assert_eq!(stranger.status, StatusCode::UNAUTHORIZED, "{method} {path}");
+        asked += 1;
+    }
+    assert_eq!(asked, 13);
+    let others = site.operate("GET", "/v1/conversations", &Value::Null).await;
+    assert_eq!(others.status, StatusCode::OK, "all else is as ever");
 }
 
 #[tokio::test]

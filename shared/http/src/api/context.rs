@@ -37,6 +37,8 @@ pub struct ApiOptions {
     pub asks_models: bool,
     /// The part that sets instances up at their providers. `None`: this process does not.
     pub provider_setup: Option<ProviderSetup>,
+    /// `true` if events are published, so that there is something to read and to post.
+    pub publishes_events: bool,
     /// The feed of published events for streams. `None`: there are no streams.
     pub event_feed: Option<EventFeed>,
     /// The way to tickets of push connections. `None`: there is no WebSocket API.

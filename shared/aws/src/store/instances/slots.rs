@@ -34,9 +34,14 @@ fn has_time(name: &str, before: Option<Timestamp>) -> Expression {
     }
 }
 
+/// Returns the beginning of every change of a slot: it leaves the connection as it is.
+fn keep_connection() -> UpdateChange {
+    UpdateChange::default().remove_attributes(&[item::CONNECTION_CHANGED])
+}
+
 /// Returns the change that counts one slot more. Who uses it gives `:now`, for an instance that was never asked for one.
 fn count_slot() -> UpdateChange {
-    UpdateChange::default()
+    keep_connection()
         .set_to_term("asked_at", "if_not_exists(#asked_at, :now)")
         .set_to_term("slots", "if_not_exists(#slots, :none) + :one")
         .with_value(":none", number_attribute(0))
@@ -137,7 +142,7 @@ impl<A: System> DynamoStore<A> {
                     .set_value("arrival", timestamp_attribute(slot.arrival))
                     .with_value(":now", timestamp_attribute(now)),
                 YieldingSlot::Place { .. } => {
-                    UpdateChange::default().set_or_remove("places", after.places.map(timestamp_attribute))
+                    keep_connection().set_or_remove("places", after.places.map(timestamp_attribute))
                 }
             };
             let key = TableKey::for_instance_state(id);

@@ -1,6 +1,6 @@
 //! Makes the items of records of another store.
 
-use super::super::deliveries::{ACKNOWLEDGED, ERASED};
+use super::super::deliveries::{ACKNOWLEDGED, ERASED, is_past_sent};
 use super::super::item::{self, Item, number_attribute, text_attribute};
 use super::super::keys::waiting::{WAIT_TENANT, acknowledged_shard, unacknowledged_shard};
 use super::super::keys::{self, TableKey};
@@ -105,8 +105,11 @@ fn delivery_item(what: &'static str, delivery: &MovedDelivery) -> PortResult<Ite
     // Both are made of the times when the record is read.
     item.remove("status");
     item.remove("at");
-    if record.status.is_some() {
+    if let Some(status) = record.status {
         item.insert(ACKNOWLEDGED.to_owned(), text_attribute(acknowledged_shard(&key)));
+        if is_past_sent(status) {
+            item.insert(item::PAST_SENT.to_owned(), AttributeValue::Bool(true));
+        }
     } else if let Some(awaited) = &delivery.awaited {
         let texts = [
             ("open_shard", unacknowledged_shard(&awaited.tenant)),

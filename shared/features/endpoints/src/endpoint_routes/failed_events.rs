@@ -1,12 +1,13 @@
 //! `/v1/webhooks/{id}/failed`: the events that an endpoint did not accept.
 
 use crate::FailedChoice;
+use crate::asked_of_events::AskedOfEvents;
 use axum::Json;
 use recado_domain::Timestamp;
 use recado_domain::published_event::{EventCursor, PublishedKind};
 use recado_domain::webhook_endpoint::FailedEvent;
 use recado_http::api::request::{
-    Asked, JsonAnswer, PathParam, QueryParams, RequestBody, TenantPageQuery, TenantQuery, parse_page_request,
+    JsonAnswer, PathParam, QueryParams, RequestBody, TenantPageQuery, TenantQuery, parse_page_request,
 };
 use recado_http::api::view::{ListView, answer_page};
 use recado_http::problem::HttpProblem;
@@ -60,7 +61,7 @@ impl From<FailedEvent> for FailedEventView {
     responses((status = 200, body = ListView<FailedEventView>, description = "A page of failed events"))
 ))]
 pub async fn list_failed_events(
-    Asked(api, caller): Asked,
+    AskedOfEvents(api, caller): AskedOfEvents,
     PathParam(id): PathParam<String>,
     QueryParams(wanted): QueryParams<TenantPageQuery>,
 ) -> JsonAnswer<ListView<FailedEventView>> {
@@ -96,7 +97,7 @@ pub struct RedrivenView {
     responses((status = 200, body = RedrivenView, description = "The number of events that are tried again"))
 ))]
 pub async fn post_failed_redrive(
-    Asked(api, caller): Asked,
+    AskedOfEvents(api, caller): AskedOfEvents,
     PathParam(id): PathParam<String>,
     QueryParams(of): QueryParams<TenantQuery>,
     body: RequestBody,

@@ -1,12 +1,13 @@
 //! `/v1/webhooks/{id}/test` and `/replay`.
 
+use crate::asked_of_events::AskedOfEvents;
 use crate::endpoint_routes::view::EndpointView;
 use axum::Json;
 use axum::http::StatusCode;
 use recado_domain::Timestamp;
 #[cfg(feature = "schema")]
 use recado_http::api::problem_answers::NotImplemented;
-use recado_http::api::request::{Asked, JsonAnswer, PathParam, QueryParams, RequestBody, TenantQuery};
+use recado_http::api::request::{JsonAnswer, PathParam, QueryParams, RequestBody, TenantQuery};
 use recado_http::problem::HttpProblem;
 
 use serde::{Deserialize, Serialize};
@@ -37,7 +38,7 @@ pub struct EndpointTestView {
     )
 ))]
 pub async fn post_endpoint_test(
-    Asked(api, caller): Asked,
+    AskedOfEvents(api, caller): AskedOfEvents,
     PathParam(id): PathParam<String>,
     QueryParams(of): QueryParams<TenantQuery>,
 ) -> JsonAnswer<EndpointTestView> {
@@ -78,7 +79,7 @@ struct ReplayRequest {
     responses((status = 200, body = EndpointView, description = "The endpoint"))
 ))]
 pub async fn post_replay(
-    Asked(api, caller): Asked,
+    AskedOfEvents(api, caller): AskedOfEvents,
     PathParam(id): PathParam<String>,
     QueryParams(of): QueryParams<TenantQuery>,
     body: RequestBody,

@@ -1,5 +1,6 @@
 //! `GET /v1/events/stream`: events as they are published, as Server-Sent Events.
 
+use crate::asked_of_events::AskedOfEvents;
 use crate::event_routes::{PublishedEventView, parse_kinds, parse_start};
 use crate::published_events::{EventQuery, list_events};
 use axum::http::{HeaderMap, HeaderName};
@@ -13,7 +14,7 @@ use recado_domain::published_event::EventCursor;
 use recado_domain::{SignedDuration, Timestamp};
 #[cfg(feature = "schema")]
 use recado_http::api::problem_answers::NotFound;
-use recado_http::api::request::{Asked, QueryParams};
+use recado_http::api::request::QueryParams;
 use recado_http::api::view::list_problem;
 use recado_http::event_feed::{BATCH_MAX, FeedUpdate, Subscription};
 use recado_http::problem::{self, HttpProblem};
@@ -165,7 +166,7 @@ async fn find_start(deps: &Deps, caller: &Caller, query: &EventQuery) -> Result<
     )
 ))]
 pub async fn get_event_stream(
-    Asked(api, caller): Asked,
+    AskedOfEvents(api, caller): AskedOfEvents,
     headers: HeaderMap,
     QueryParams(wanted): QueryParams<StreamQuery>,
 ) -> Result<Response, HttpProblem> {

@@ -1,11 +1,11 @@
 //! `POST /v1/events/tickets`: a ticket that opens a WebSocket, which tells that there is more to read.
 
+use crate::asked_of_events::AskedOfEvents;
 use axum::Json;
 use axum::http::StatusCode;
 use recado_domain::Timestamp;
 #[cfg(feature = "schema")]
 use recado_http::api::problem_answers::NotFound;
-use recado_http::api::request::Asked;
 use recado_http::problem::HttpProblem;
 use serde::Serialize;
 
@@ -36,7 +36,7 @@ pub struct PushTicketView {
     responses((status = 201, body = PushTicketView, description = "The ticket"), NotFound)
 ))]
 pub async fn post_push_ticket(
-    Asked(api, caller): Asked,
+    AskedOfEvents(api, caller): AskedOfEvents,
 ) -> Result<(StatusCode, Json<PushTicketView>), HttpProblem> {
     let Some(issuer) = &api.options.push_ticket_issuer else {
         return Err(HttpProblem::not_found(

@@ -1,6 +1,6 @@
 //! Makes the description of the API of the lists of routes. The tests keep it as `docs/openapi.json`, which the program serves.
 //!
-//! What holds for every operators' route, or for each with a parameter in its path, is added here, once.
+//! What holds for every operators' route, for each with a parameter in its path, or for each of events, is added here, once.
 
 mod webhooks;
 
@@ -25,6 +25,9 @@ Errors are `application/problem+json` (RFC 9457). Lists hold `items` and `next_c
 that `cursor`. Every answer has the header `X-Correlation-Id`: the id that the request gave there, or a new one. Fields \
 are added to answers, never renamed, so a client must ignore fields that it does not know.";
 
+/// The group of routes that are refused where no events are published.
+const EVENTS: &str = "Events";
+
 /// The groups of routes, in the order in which a reader meets them, with the beginnings of their paths. The longest that a path begins
 /// with counts.
 const GROUPS: [(&str, &[&str]); 16] = [
@@ -42,7 +45,7 @@ const GROUPS: [(&str, &[&str]); 16] = [
             "/v1/messages",
         ],
     ),
-    ("Events", &["/v1/events", "/v1/webhooks"]),
+    (EVENTS, &["/v1/events", "/v1/webhooks"]),
     ("Invitations", &["/deliver", "/events", "/v1/occasions", "/wa"]),
     ("Contacts", &["/unsubscribe", "/v1/contacts", "/v1/opt-outs"]),
     ("Instances", &["/v1/instances"]),
@@ -89,9 +92,13 @@ pub(super) fn describe_api(public: OpenApi, mut operators: OpenApi) -> OpenApi {
     api.merge(operators);
     for (path, item) in &mut api.paths.paths {
         for operation in list_operations(item) {
-            operation.tags = Some(vec![find_group(path).to_owned()]);
+            let group = find_group(path);
+            operation.tags = Some(vec![group.to_owned()]);
             if path.contains('{') {
-                add_not_found(operation);
+                add_answer(operation, "404", "NotFound");
+            }
+            if group == EVENTS {
+                add_answer(operation, "501", "NotImplemented");
             }
         }
     }
@@ -178,10 +185,10 @@ fn describe_problem(when: &str) -> Response {
         .build()
 }
 
-/// Adds that the thing which a path names may not exist.
-fn add_not_found(operation: &mut Operation) {
+/// Adds that an operation may answer with an error of this status and name.
+fn add_answer(operation: &mut Operation, status: &str, name: &str) {
     let answers = &mut operation.responses.responses;
-    answers.insert("404".to_owned(), Ref::from_response_name("NotFound").into());
+    answers.insert(status.to_owned(), Ref::from_response_name(name).into());
 }
 
 /// Adds the errors that every route that reads a token can answer with.

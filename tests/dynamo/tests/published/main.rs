@@ -3,10 +3,15 @@
 
 #![expect(clippy::unwrap_used, reason = "this is test code")]
 
+mod costs;
+mod filter;
+
 use recado_aws::{DynamoStore, OsSystem, PublishedChanges, StreamRecord};
 use recado_domain::Timestamp;
 use recado_domain::delivery::{DeliveryKey, DeliveryStatus, StatusUpdate};
 use recado_domain::ids::TenantId;
+use recado_domain::instance::InFlightSend;
+use recado_domain::message::Message;
 use recado_domain::published_event::{DEFAULT_EVENT_RETENTION, EventCursor, PublishedEvent};
 use recado_dynamo_simulation::{Dynamo, Fault, Hooks, Options};
 use recado_pipeline::ports::{
@@ -47,8 +52,32 @@ async fn publish_until_taken(store: &Store, changes: &[StreamRecord]) -> Publish
     panic!("the changes were refused a thousand times");
 }
 
-/// A contact writes, and the reply is sent and delivered.
-async fn answer_a_message(store: &Store, fixture: &Fixture) {
+/// The link of a sent message to its delivery.
+fn make_link(fixture: &Fixture, sent: &Message) -> DeliveryLink {
+    let provider = fixture.bound.instance.provider;
+    DeliveryLink {
+        key: DeliveryKey::from_own_id(provider, &fixture.external(), &sent.message_id()),
+        provider_key: None,
+        provider_message_id: None,
+        expires: far_ahead(),
+        acknowledgement: None,
+    }
+}
+
+/// The provider tells a status of a linked message.
+async fn tell_status(store: &Store, link: &DeliveryLink, status: DeliveryStatus) {
+    let told = StatusUpdate {
+        key: link.key.clone(),
+        status,
+        at: Timestamp::now(),
+        provider_message_id: None,
+        detail: None,
+    };
+    store.record_status(&told, far_ahead(), None).await.unwrap();
+}
+
+/// A contact writes, and the reply is sent. Returns it as the provider accepted it, which is not stored, with the note of the attempt.
+async fn send_reply(store: &Store, fixture: &Fixture) -> (Message, InFlightSend) {
     let mut conversation = fixture.conversation(1);
     let message = fixture.inbound(&mut conversation, &fixture.job());
     let _ = store
@@ -63,30 +92,18 @@ async fn answer_a_message(store: &Store, fixture: &Fixture) {
     let (mut sent, flight) = claimed(&reply);
     let _ = store.claim_message(&sent, None, &flight).await.unwrap();
     out(&mut sent).mark_sent(Timestamp::now(), None).unwrap();
-    let key = DeliveryKey::from_own_id(
-        fixture.bound.instance.provider,
-        &fixture.external(),
-        &sent.message_id(),
-    );
-    let link = DeliveryLink {
-        key: key.clone(),
-        provider_key: None,
-        provider_message_id: None,
-        expires: far_ahead(),
-        acknowledgement: None,
-    };
+    (sent, flight)
+}
+
+/// A contact writes, and the reply is sent and delivered.
+async fn answer_a_message(store: &Store, fixture: &Fixture) {
+    let (sent, flight) = send_reply(store, fixture).await;
+    let link = make_link(fixture, &sent);
     let _ = store
         .settle_message(&sent, Some(&flight), Some(&link), None)
         .await
         .unwrap();
-    let delivered = StatusUpdate {
-        key,
-        status: DeliveryStatus::Delivered,
-        at: Timestamp::now(),
-        provider_message_id: None,
-        detail: None,
-    };
-    store.record_status(&delivered, far_ahead(), None).await.unwrap();
+    tell_status(store, &link, DeliveryStatus::Delivered).await;
 }
 
 /// The events of a story of [`answer_a_message`].
