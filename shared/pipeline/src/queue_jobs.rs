@@ -5,11 +5,12 @@ use crate::steps::queue_message::{REQUEUE_AFTER_RECEIVES, decide_verdict, parse_
 use crate::steps::trace_span::continue_trace;
 use crate::steps::verdict::Verdict;
 use crate::steps::wake_up::enqueue_outbound;
+use crate::usecases::reply::LeftSend;
 use crate::usecases::{reply, send};
 use futures::future::BoxFuture;
 use jiff::{SignedDuration, Timestamp};
 use recado_domain::dead_letter::{QueueName, TurnsMessage};
-use recado_domain::wake_up::{OutboundJob, SendJob, TurnsJob};
+use recado_domain::wake_up::{OutboundJob, TurnsJob};
 use recado_ports::ports::{EmailSenders, PortError, PortResult};
 use recado_ports::records::dead_letters::remove_dead_letter;
 use std::time::Duration;
@@ -69,8 +70,8 @@ async fn handle_turns_job(
     }
     if let TurnsJob::Turn(job) = &message.job {
         let handled = reply::handle_turn_job(deps, job, deadline).await?;
-        if let Some(send) = handled.send {
-            send_or_enqueue(deps, send, deadline).await?;
+        if let Some(left) = handled.left {
+            send_or_enqueue(deps, left, deadline).await?;
         }
         return Ok(handled.verdict);
     }
@@ -96,8 +97,9 @@ async fn wait_for_fraction(deps: &Deps, at: Timestamp) {
 /// Does the send job of a reply that was just committed: no queue stands between the two. What cannot be finished at once is enqueued,
 /// such as a message that waits for its slot or for an earlier one. If the process ends before, the turn job comes again and finds the
 /// open messages.
-async fn send_or_enqueue(deps: &Deps, job: SendJob, deadline: Option<Timestamp>) -> PortResult<()> {
-    match send::handle_send_job(deps, &job, 1, deadline).await {
+async fn send_or_enqueue(deps: &Deps, left: LeftSend, deadline: Option<Timestamp>) -> PortResult<()> {
+    let LeftSend { job, begun } = left;
+    match send::handle_send_job(deps, &job, begun, 1, deadline).await {
         Verdict::Done => Ok(()),
         Verdict::Retry { .. } => enqueue_outbound(deps, job.into()).await,
     }
@@ -120,7 +122,7 @@ pub fn handle_outbound_message<'a>(
             Err(verdict) => return verdict,
         };
         if let OutboundJob::Send(job) = &job {
-            return send::handle_send_job(deps, job, receives, deadline).await;
+            return send::handle_send_job(deps, job, None, receives, deadline).await;
         }
         let mut handlers = deps.features().job_handlers.iter();
         let worked = handlers

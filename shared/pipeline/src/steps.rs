@@ -7,6 +7,7 @@ pub mod client_message;
 pub mod connection;
 pub mod enabled_instance;
 pub mod file_deletion;
+pub mod first_attempt;
 pub mod first_contact;
 pub mod give_up;
 pub mod history_reader;

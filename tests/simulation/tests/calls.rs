@@ -133,7 +133,7 @@ fn one_machine_joins_what_follows_with_the_last_write_of_each_step() {
 }
 
 /// The calls of an ordinary message on AWS.
-const ON_AWS: [&str; 13] = [
+const ON_AWS: [&str; 12] = [
     "webhook record_event",
     "webhook send_inbound",
     "processor latest",
@@ -141,15 +141,13 @@ const ON_AWS: [&str; 13] = [
     "processor send_turn",
     "deferred-reply with_history",
     "deferred-reply update",
+    "deferred-reply open",
+    "deferred-reply reserve",
     "deferred-reply commit",
-    "deferred-reply enqueue_outbound",
-    "sender open",
-    "sender reserve",
-    "sender claim",
-    "sender settle",
+    "deferred-reply settle",
 ];
 
-/// The places among [`ON_AWS`] of the calls that take the turn's lease and that commit the reply.
+/// The places among [`ON_AWS`] of the calls that take the turn's lease and that begin the commit of the reply, with its first attempt.
 const LEASE: usize = 6;
 const COMMIT: usize = 7;
 

@@ -27,8 +27,11 @@ use std::sync::Arc;
 
 type Small = Arc<Simulator<Embedded, EitherQueues>>;
 
+/// Makes the queues of a history, beside its records.
+type MakeQueues = fn(&Simulation, &Embedded) -> EitherQueues;
+
 /// A simulator without faults, calm from `calm` milliseconds on.
-fn quiet(bounds: Vec<InstanceConfig>, calm: i64, queues: impl FnOnce(&Simulation) -> EitherQueues) -> Small {
+fn quiet(bounds: Vec<InstanceConfig>, calm: i64, queues: MakeQueues) -> Small {
     let faults = Faults {
         calm_from_ms: calm,
         ..Faults::default()
@@ -40,11 +43,13 @@ fn quiet(bounds: Vec<InstanceConfig>, calm: i64, queues: impl FnOnce(&Simulation
 fn troubled(
     faults: Faults,
     bounds: Vec<InstanceConfig>,
-    queues: impl FnOnce(&Simulation) -> EitherQueues,
+    queues: MakeQueues,
 ) -> Simulator<Embedded, EitherQueues> {
     let simulation = Simulation::new(1);
     let common = Arc::new(Common::new(simulation.clone(), faults, None, false));
-    let sim = sim(&common, store(&simulation), queues(&simulation), bounds);
+    let store = store(&simulation);
+    let queues = queues(&simulation, &store);
+    let sim = sim(&common, store, queues, bounds);
     for bound in &sim.bounds {
         sim.fake_world.connect(
             &bound.instance.id,
@@ -55,8 +60,13 @@ fn troubled(
     sim
 }
 
-fn sqs(simulation: &Simulation) -> EitherQueues {
+fn sqs(simulation: &Simulation, _: &Embedded) -> EitherQueues {
     EitherQueues::on_sqs(simulation.clone(), 0.0)
+}
+
+/// The queues of one machine: there a reply waits in `outbound`.
+fn joint(_: &Simulation, store: &Embedded) -> EitherQueues {
+    EitherQueues::Embedded(store.clone())
 }
 
 /// Each contact of a line writes one message, `gap` milliseconds after the one before.
@@ -246,7 +256,8 @@ fn late(queue: QueueName, end_ms: i64, clock_ms: i64, with_template: bool, goes_
         }),
         ..Faults::default()
     };
-    let mut sim = troubled(faults, vec![line], sqs);
+    let queues: MakeQueues = if queue == QueueName::Outbound { joint } else { sqs };
+    let mut sim = troubled(faults, vec![line], queues);
     // Else it asks all day for what the queue holds.
     sim.reconciles = false;
     let sim = Arc::new(sim);

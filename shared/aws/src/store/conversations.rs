@@ -2,6 +2,7 @@ use super::DynamoStore;
 use super::expression::Expression;
 use super::item::{self, Item, number_attribute};
 use super::keys::{self, TableKey};
+use super::outbox::note_item;
 use super::record_query::RecordQuery;
 use super::records;
 use super::table::{RETRIES_MAX, write_outcome};
@@ -12,6 +13,7 @@ use async_trait::async_trait;
 use recado_domain::conversation::Conversation;
 use recado_domain::identity::IdentityKey;
 use recado_domain::ids::{ConversationId, MessageId, Ordinal, ThreadId};
+use recado_domain::instance::InFlightSend;
 use recado_domain::message::Message;
 use recado_domain::millis::add_duration;
 use recado_domain::revision::is_first_write;
@@ -38,9 +40,9 @@ pub(super) fn put_conversation(
     Ok(TransactionAction::Put(item, Some(follows_stored(conversation))))
 }
 
-/// Returns the actions that write a conversation and its new messages. Each message needs at most two, so that 10
+/// Returns the actions that write a conversation and its new messages. Each message needs at most three, so that 10
 /// messages stay far below the 100 actions of a transaction. The condition on the conversation ensures that the
-/// ordinals are new.
+/// ordinals are new. A message in its first attempt is written with the note of it.
 pub(super) fn commit_actions(
     what: &'static str,
     conversation: &Conversation,
@@ -51,6 +53,15 @@ pub(super) fn commit_actions(
         actions.push(TransactionAction::put(records::message_item(what, message)?));
         if records::stays_open(message) {
             actions.push(TransactionAction::put(records::open_message_item(what, message)?));
+        }
+        if let Some(flight) = InFlightSend::of_new_message(message) {
+            let key = TableKey::for_in_flight(&message.instance, &flight);
+            actions.push(TransactionAction::put(note_item(
+                what,
+                key,
+                &flight,
+                flight.claimed_at,
+            )?));
         }
     }
     actions.extend(begin_retention(conversation));

@@ -1,9 +1,12 @@
 //! In-flight sends: notes of sends whose outcome the provider has not told.
 
 use crate::contact::ContactAddress;
+use crate::content::Content;
 use crate::identity::IdentityKey;
 use crate::ids::{InstanceId, MessageId, Nonce, ThreadId};
+use crate::message::{Message, Outgoing};
 use crate::millis;
+use crate::outbox::{OutboxState, hash_text};
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
@@ -39,6 +42,42 @@ pub struct InFlightSend {
     /// `true` if the attempt was claimed by a clock that ran ahead and was set back since. The right time of the claim is not known.
     #[serde(default, skip_serializing_if = "crate::is_default")]
     pub is_time_unsure: bool,
+}
+
+impl InFlightSend {
+    /// Makes the note of the attempt that `message` is in, which sends `content`. `None`: it is in none.
+    pub fn of_attempt(message: &Outgoing, content: &Content) -> Option<Self> {
+        let OutboxState::Sending {
+            nonce,
+            claimed_at,
+            lease_until,
+        } = &message.out.state
+        else {
+            return None;
+        };
+        Some(Self {
+            message: message.message_id(),
+            to: message.out.attempt_address().clone(),
+            nonce: nonce.clone(),
+            claimed_at: *claimed_at,
+            until: *lease_until,
+            text_hash: hash_text(&content.render_echo_text()),
+            echo: None,
+            maybe_echo: None,
+            erased: None,
+            is_time_unsure: false,
+        })
+    }
+
+    /// Makes the note of a message that is stored for the first time and is in its first attempt. `None`: it is in none.
+    pub fn of_new_message(message: &Message) -> Option<Self> {
+        let out = message.out.as_ref()?;
+        if !matches!(out.state, OutboxState::Sending { .. }) {
+            return None;
+        }
+        let message = message.clone().into_outgoing()?;
+        Self::of_attempt(&message, &message.content_as_sent())
+    }
 }
 
 /// The recipient of a send whose contact was erased: enough to recognize an echo, and nothing of the person.

@@ -47,6 +47,10 @@ impl Queues for Embedded {
         self.run_queue_write(QueueName::Inbound, WHAT, work).await
     }
 
+    fn joins_records(&self) -> bool {
+        true
+    }
+
     fn commit_step<'a>(&'a self, step: &'a StepCommit<'_>) -> Option<BoxFuture<'a, PortResult<StepOutcome>>> {
         Some(Box::pin(self.commit_joint_step(step)))
     }

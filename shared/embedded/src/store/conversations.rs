@@ -3,6 +3,7 @@ use super::conversation_row::{ConversationRow, HAS_LABEL, UNLISTED, mode_name, s
 use super::identity::{IDENTITY_KEY, select_identity_key};
 use super::message_words::{WORDS_MATCH, select_covered_time, write_match_query};
 use super::messages::{MessageRow, select_message};
+use super::outbox::InFlightRow;
 use super::table::{find_refused, make_writes, write_items};
 use super::usage::add_usage_to_sum;
 use crate::Embedded;
@@ -99,6 +100,8 @@ pub(super) fn update_row(db: &Connection, row: &ConversationRow, now: Timestamp)
 pub(crate) struct CommitRows {
     conversation: ConversationRow,
     messages: Vec<MessageRow>,
+    /// The notes of first attempts that begin with the commit.
+    notes: Vec<InFlightRow>,
     /// The writes of the table that are made beside them.
     beside: Vec<Write>,
     /// The use of models by a reply, for the sums.
@@ -117,6 +120,7 @@ impl CommitRows {
                 .iter()
                 .map(MessageRow::from_message)
                 .collect::<Result<_, _>>()?,
+            notes: messages.iter().filter_map(InFlightRow::for_new_message).collect(),
             beside: beside.to_vec(),
             usage: usage_of_reply(messages),
         })
@@ -145,6 +149,9 @@ impl CommitRows {
         conversation.write_row(db, now)?;
         for message in &messages {
             message.write_row(db, now)?;
+        }
+        for note in &self.notes {
+            note.write_row(db)?;
         }
         for sum in &self.usage {
             add_usage_to_sum(db, sum)?;

@@ -42,6 +42,12 @@ impl InFlightRow {
         }
     }
 
+    /// Returns the note of a message that is stored for the first time and is in its first attempt.
+    pub(super) fn for_new_message(message: &Message) -> Option<Self> {
+        let flight = InFlightSend::of_new_message(message)?;
+        Some(Self::for_instance(&message.instance, &flight))
+    }
+
     /// Returns the columns that name the row.
     fn key(&self) -> (&str, &str, &str) {
         let InFlightSend { message, nonce, .. } = &self.flight;

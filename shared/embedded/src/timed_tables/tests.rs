@@ -151,7 +151,7 @@ const OTHER_FIELDS: &str = "
     ScheduledInvitation.restored_from ScheduledInvitation.useful_until ScheduledMessage.created_at ScheduledMessage.restored_from
     ScheduledMessage.send_at ScheduledState.at SigningSalts.previous_until SpareSnapshot.since StatusUpdate.at
     Token.created_at Token.expires_at TrafficProfile.last TrafficProfile.silent_since TurnJob.due TurnRecord.asked_at
-    TurnRecord.began_at TurnRecord.opening TypingSign.at";
+    TurnRecord.began_at TurnRecord.opening TurnsMessage.not_before TypingSign.at";
 
 fn split_names(text: &'static str) -> BTreeSet<String> {
     text.split_whitespace().map(str::to_owned).collect()

@@ -1,13 +1,18 @@
 //! The values that the steps of a send job hand on: its context, and the stop of a message that does not leave now.
 
+use crate::Deps;
+use crate::hooks::send_gate::SendMoment;
 use crate::steps::verdict::Verdict;
 use jiff::{SignedDuration, Timestamp};
 use recado_domain::config::InstanceConfig;
 use recado_domain::instance::InstanceState;
+use recado_domain::message::Outgoing;
+use recado_domain::millis::add_duration;
 use recado_domain::outbox::InvalidTransition;
 use recado_domain::provider::ProviderCapabilities;
 use recado_domain::reason::Reason;
 use recado_ports::ports::PortError;
+use recado_ports::random_id::generate_nonce;
 
 /// The data that every step of a send job needs.
 #[derive(Debug, Clone, Copy)]
@@ -20,6 +25,15 @@ pub struct SendContext<'a> {
     pub known: Option<&'a InstanceState>,
     /// Nothing is left of the send job once the message is sent.
     pub ends_job: bool,
+}
+
+/// Time for which a provider's answer is stored, after it came.
+const STORE_TIME: SignedDuration = SignedDuration::from_secs(5);
+
+/// Returns the time after which no attempt begins in a function that ends at `deadline`: the provider's answer could not be stored.
+pub fn find_last_start(deps: &Deps, deadline: Option<Timestamp>) -> Option<Timestamp> {
+    let need = deps.settings().provider_timeout.saturating_add(STORE_TIME);
+    deadline.map(|deadline| add_duration(deadline, -need))
 }
 
 /// Waits longer than this are parked and not left in the queue. A queue can hide a message for
@@ -68,3 +82,29 @@ impl From<InvalidTransition> for Stop {
 
 /// The result of a step of a send job.
 pub type StepResult<T = ()> = Result<T, Stop>;
+
+/// Asks the gates of a moment, one after the other, until one stops the message. Returns the earliest time until which an answer holds;
+/// `None` if all hold without a limit.
+pub async fn ask_gates(
+    deps: &Deps,
+    context: SendContext<'_>,
+    message: &Outgoing,
+    moment: SendMoment,
+) -> StepResult<Option<Timestamp>> {
+    let mut until: Option<Timestamp> = None;
+    for (moments, gate) in deps.features().send_gates {
+        if moments.contains(&moment) {
+            let holds = gate.check(deps, context, message).await?;
+            until = until.into_iter().chain(holds).min();
+        }
+    }
+    Ok(until)
+}
+
+/// Begins an attempt in a queued message: it is to be stored before the request.
+pub fn begin_attempt(deps: &Deps, message: &mut Outgoing, now: Timestamp) -> Result<(), InvalidTransition> {
+    let until = add_duration(now, deps.settings().send_lease);
+    message
+        .out
+        .claim_attempt(generate_nonce(deps.system()), now, until)
+}

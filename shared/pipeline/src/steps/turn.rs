@@ -181,6 +181,8 @@ const MODEL_TIME_MIN: SignedDuration = SignedDuration::from_secs(5);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TurnTime {
     ends: Timestamp,
+    /// The end of the function, if it ends.
+    pub deadline: Option<Timestamp>,
 }
 
 impl TurnTime {
@@ -190,6 +192,7 @@ impl TurnTime {
         let latest = deadline.map(|deadline| add_duration(deadline, -COMMIT_TIME));
         Self {
             ends: latest.map_or(ends, |latest| latest.min(ends)),
+            deadline,
         }
     }
 

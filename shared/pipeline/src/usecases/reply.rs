@@ -15,6 +15,7 @@ use crate::steps::turn::{LeasedTurn, StepTimes, TurnState, TurnTime};
 use crate::steps::verdict::Verdict;
 use crate::steps::wake_up;
 use crate::usecases::reply::steps::check_turn::{check_hours, check_limits, check_owed};
+pub(crate) use crate::usecases::reply::steps::commit_reply::LeftSend;
 use crate::usecases::reply::steps::commit_reply::{commit_reply, find_leaving_time, release_lease};
 use crate::usecases::reply::steps::model_reply::ask_model;
 use crate::usecases::reply::steps::read_conversation::{choose_messages, find_instance, read_conversation};
@@ -26,7 +27,7 @@ use jiff::Timestamp;
 use recado_domain::conversation::Conversation;
 use recado_domain::message::Message;
 use recado_domain::turn::TurnStep;
-use recado_domain::wake_up::{SendJob, TurnJob};
+use recado_domain::wake_up::TurnJob;
 use recado_ports::ports::PortResult;
 use recado_ports::retry_write::{WriteAttempt, retry_lost_write};
 use std::mem;
@@ -34,13 +35,13 @@ use std::mem;
 /// The result of a turn job.
 pub(crate) struct HandledTurn {
     pub verdict: Verdict,
-    /// The send job of the reply, which this worker does before the verdict holds; `None` if nothing is left to send here.
-    pub send: Option<SendJob>,
+    /// What this worker sends before the verdict holds.
+    pub left: Option<LeftSend>,
 }
 
 impl From<Verdict> for HandledTurn {
     fn from(verdict: Verdict) -> Self {
-        Self { verdict, send: None }
+        Self { verdict, left: None }
     }
 }
 
@@ -52,9 +53,9 @@ pub(crate) async fn handle_turn_job(
 ) -> PortResult<HandledTurn> {
     let time = TurnTime::from_start(deps.system().now(), deadline);
     let end = match run_turn(deps, job, time).await {
-        Ok(send) => {
+        Ok(left) => {
             let verdict = Verdict::Done;
-            return Ok(HandledTurn { verdict, send });
+            return Ok(HandledTurn { verdict, left });
         }
         Err(TurnStop::Ended(end)) => end,
         Err(TurnStop::Failed(error)) => return Err(error),
@@ -68,8 +69,8 @@ pub(crate) async fn handle_turn_job(
     }
 }
 
-/// Takes the steps of a turn. Each may end the turn. Returns the send job of the reply, if it is left to this worker.
-async fn run_turn(deps: &Deps, job: &TurnJob, time: TurnTime) -> Result<Option<SendJob>, TurnStop> {
+/// Takes the steps of a turn. Each may end the turn. Returns what is left to send.
+async fn run_turn(deps: &Deps, job: &TurnJob, time: TurnTime) -> Result<Option<LeftSend>, TurnStop> {
     let began_at = deps.system().now();
     // If somebody else wrote the conversation meanwhile, the contact need not wait until the job comes back.
     let begins = retry_lost_write(TurnEnd::ChangedMeanwhile, (), |()| async {
@@ -198,7 +199,7 @@ async fn answer_turn(
     mut turn: Box<LeasedTurn<'_>>,
     seen: &SeenMessages,
     times: &mut StepTimes,
-) -> Result<Option<SendJob>, TurnStop> {
+) -> Result<Option<LeftSend>, TurnStop> {
     let drafts = Box::pin(draft_held_reply(deps, &mut turn, times));
     let mut reply = match seen.show_typing_during(deps, drafts).await {
         Err(TurnStop::Ended(end)) => {

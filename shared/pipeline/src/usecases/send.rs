@@ -10,10 +10,11 @@ mod unknown_outcome;
 use crate::Deps;
 use crate::hooks::send_gate::SendMoment;
 use crate::steps::enabled_instance::find_instance_of;
+use crate::steps::first_attempt::FirstAttempt;
 use crate::steps::give_up::move_to_dead_letters;
 use crate::steps::outgoing::{list_open_outgoing, requeue_dead_message};
 use crate::steps::queue_message::REQUEUE_AFTER_RECEIVES;
-use crate::steps::sending::{RETRY_SOON, SendContext, StepResult, Stop};
+use crate::steps::sending::{RETRY_SOON, SendContext, StepResult, Stop, ask_gates, find_last_start};
 use crate::steps::trace_span::continue_trace;
 use crate::steps::verdict::Verdict;
 use crate::steps::{queue_message, wake_up};
@@ -95,10 +96,12 @@ fn is_queued_reply(message: &Outgoing) -> bool {
     out.yields_to_takeover() && out.state == OutboxState::Queued
 }
 
-/// Handles a send job. `receives` is how often the queue has delivered it. No attempt begins that may not end before `deadline`.
+/// Handles a send job. `receives` is how often the queue has delivered it. No attempt begins that may not end before `deadline`. `begun`
+/// is the attempt that the commit of the reply began, which is made first.
 pub(crate) async fn handle_send_job(
     deps: &Deps,
     job: &SendJob,
+    begun: Option<Box<FirstAttempt>>,
     receives: u32,
     deadline: Option<Timestamp>,
 ) -> Verdict {
@@ -108,11 +111,43 @@ pub(crate) async fn handle_send_job(
     continue_trace(&span, &job.correlation, job.parent);
     async {
         // Boxed to keep this future small: thousands of them may wait side by side.
-        let worked = Box::pin(work_on_job(deps, job, receives, deadline)).await;
+        let worked = Box::pin(async {
+            if let Some(begun) = begun
+                && let Some(ends) = make_first_attempt(deps, job, *begun, deadline).await?
+            {
+                return Ok(ends);
+            }
+            work_on_job(deps, job, receives, deadline).await
+        })
+        .await;
         queue_message::decide_verdict(deps, worked, &deps.settings().outbound_backoff, receives)
     }
     .instrument(span)
     .await
+}
+
+/// Makes the attempt that the commit of a reply began. Returns the verdict with which the job ends, unless other parts are left.
+async fn make_first_attempt(
+    deps: &Deps,
+    job: &SendJob,
+    begun: FirstAttempt,
+    deadline: Option<Timestamp>,
+) -> PortResult<Option<Verdict>> {
+    let is_last = begun.message.ordinal == job.upto;
+    let found = find_instance_of(deps, &begun.message.instance, &begun.message.tenant).await?;
+    let Some(bound) = found else { return Ok(None) };
+    let context = SendContext {
+        bound: &bound,
+        capabilities: &deps.providers().capabilities(bound.instance.provider),
+        last_start: find_last_start(deps, deadline),
+        known: None,
+        ends_job: is_last,
+    };
+    Ok(match attempt::finish_first_attempt(deps, context, begun).await? {
+        Handled::Finished if is_last => Some(Verdict::Done),
+        Handled::Finished | Handled::Void => None,
+        Handled::Later(verdict) => Some(verdict),
+    })
 }
 
 async fn work_on_job(
@@ -138,15 +173,10 @@ async fn work_on_job(
             after: recado_domain::backoff::WAIT_MAX,
         });
     };
-    // Time that an attempt may take: that of the provider's answer, and 5 seconds to store it.
-    let need = deps
-        .settings()
-        .provider_timeout
-        .saturating_add(SignedDuration::from_secs(5));
     let context = SendContext {
         bound: &bound,
         capabilities: &deps.providers().capabilities(bound.instance.provider),
-        last_start: deadline.map(|deadline| add_duration(deadline, -need)),
+        last_start: find_last_start(deps, deadline),
         known: None,
         ends_job: false,
     };
@@ -221,7 +251,7 @@ async fn move_to_other_group(
     if stopped::reply_is_void(deps, message).await? {
         return Box::pin(cancel_unless_sent(deps, context, message)).await;
     }
-    if let Err(stop) = attempt::ask_gates(deps, context, message, SendMoment::OtherGroup).await {
+    if let Err(stop) = ask_gates(deps, context, message, SendMoment::OtherGroup).await {
         return Box::pin(stopped::carry_out(deps, context, message.clone(), stop)).await;
     }
     let moved = SendJob {

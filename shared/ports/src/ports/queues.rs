@@ -36,11 +36,16 @@ pub trait Queues: Send + Sync {
     /// them may not be enqueued; those of a group that are enqueued are its first ones.
     async fn enqueue_inbound(&self, events: &[InboundEntry]) -> PortResult<()>;
 
+    /// Returns `true` if records and queues lie in one database: then [`Self::commit_step`] commits both together.
+    fn joins_records(&self) -> bool {
+        false
+    }
+
     /// Commits a step in one transaction: its records, its jobs, and the acknowledgement of the queue message that the caller handles.
     /// Only [`StepOutcome::Committed`] and [`StepOutcome::Recorded`] mean that anything was written; an error means that
     /// nothing was. A pending event that is repeated is enqueued under its own id as deduplication id.
     ///
-    /// `None`: records and queues lie apart, and nothing is done (`Deps::commit_step` of the use cases).
+    /// `None`: records and queues lie apart ([`Self::joins_records`]), and nothing is done (`Deps::commit_step` of the use cases).
     fn commit_step<'a>(
         &'a self,
         _step: &'a StepCommit<'_>,

@@ -4,6 +4,7 @@ use super::FaultInjector;
 use recado_domain::effects::Journal;
 use recado_domain::ids::EventId;
 use recado_domain::message::Message;
+use recado_domain::outbox::OutboxState;
 use recado_domain::usage::usage_of_reply;
 use recado_pipeline::ports::{InboundWrite, PortResult, StoreInboundOutcome, WriteOutcome};
 
@@ -33,6 +34,10 @@ impl FaultInjector {
         let at = self.common.simulation.elapsed_ms();
         for message in messages {
             self.common.observations().commit(message, at);
+            let out = message.out.as_ref();
+            if out.is_some_and(|out| matches!(out.state, OutboxState::Sending { .. })) {
+                self.note_claim(message);
+            }
         }
     }
 

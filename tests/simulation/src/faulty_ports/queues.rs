@@ -150,6 +150,10 @@ impl<Q: Queues> Queues for FaultyPort<Q> {
         self.sends(QueueName::Inbound, "send_inbound", effect).await
     }
 
+    fn joins_records(&self) -> bool {
+        self.inner.joins_records()
+    }
+
     fn commit_step<'a>(&'a self, step: &'a StepCommit<'_>) -> Option<BoxFuture<'a, PortResult<StepOutcome>>> {
         let is_separate = match step.records {
             // Only where two steps are needed can a pending event be one that was never enqueued.

@@ -77,6 +77,10 @@ impl Queues for EitherQueues {
         on_each!(self, queues => queues.enqueue_inbound(events).await)
     }
 
+    fn joins_records(&self) -> bool {
+        self.joint().is_some()
+    }
+
     fn commit_step<'a>(&'a self, step: &'a StepCommit<'_>) -> Option<BoxFuture<'a, PortResult<StepOutcome>>> {
         self.joint()?.commit_step(step)
     }

@@ -4,10 +4,14 @@ use crate::Deps;
 use crate::hooks::send_form::{MessageForm, Replacement};
 use crate::hooks::send_gate::SendMoment;
 use crate::steps::beside::run_beside;
+use crate::steps::first_attempt::FirstAttempt;
 use crate::steps::outgoing::to_outgoing_message;
-use crate::steps::sending::{PARK_BEYOND, RETRY_SOON, SendContext, StepResult, Stop};
+use crate::steps::sending::{
+    PARK_BEYOND, RETRY_SOON, SendContext, StepResult, Stop, ask_gates, begin_attempt,
+};
 use crate::steps::trace_span::TRACE_TARGET;
 use crate::steps::verdict::Verdict;
+use crate::usecases::send::stopped::carry_out;
 use crate::usecases::send::{Handled, settle, unknown_outcome};
 use futures::future::{BoxFuture, join_all};
 use jiff::{SignedDuration, Timestamp};
@@ -15,12 +19,11 @@ use recado_domain::instance::{ConnectionStatus, InFlightSend, InstanceState};
 use recado_domain::message::Outgoing;
 use recado_domain::millis::add_duration;
 use recado_domain::options::SendOptions;
-use recado_domain::outbox::hash_text;
 use recado_domain::rate::{is_long_wait, is_slot_missed};
 use recado_ports::ports::{
     ClaimGuard, ClaimOutcome, OutgoingMessage, PortResult, Reservation, SlotTurn, WriteOutcome,
 };
-use recado_ports::random_id::generate_nonce;
+use std::borrow::Cow;
 use tracing::Instrument;
 
 /// Longest wait for a slot inside the function. Queue delays are whole seconds, so for a later slot
@@ -61,22 +64,32 @@ pub(super) async fn attempt_send(
     send_claimed(deps, context, message, &flight, form).await
 }
 
-/// Asks the gates of a moment, one after the other, until one stops the message. Returns the earliest time until which an answer holds;
-/// `None` if all hold without a limit.
-pub(super) async fn ask_gates(
+/// Makes the attempt that the commit of a reply began.
+pub(super) async fn finish_first_attempt(
     deps: &Deps,
     context: SendContext<'_>,
-    message: &Outgoing,
-    moment: SendMoment,
-) -> StepResult<Option<Timestamp>> {
-    let mut until: Option<Timestamp> = None;
-    for (moments, gate) in deps.features().send_gates {
-        if moments.contains(&moment) {
-            let holds = gate.check(deps, context, message).await?;
-            until = until.into_iter().chain(holds).min();
-        }
+    begun: FirstAttempt,
+) -> PortResult<Handled> {
+    let FirstAttempt {
+        mut message,
+        flight,
+        form,
+        slot,
+        permit,
+        state,
+    } = begun;
+    let context = SendContext {
+        known: Some(&state),
+        ..context
+    };
+    let made = async {
+        check_not_stalled(deps, &mut message, &flight, (slot, permit)).await?;
+        send_claimed(deps, context, &mut message, &flight, form).await
+    };
+    match made.await {
+        Ok(handled) => Ok(handled),
+        Err(stop) => Box::pin(carry_out(deps, context, message, stop)).await,
     }
-    Ok(until)
 }
 
 /// Sends the request of a claimed message, and stores its outcome. What is shown to the contact meanwhile delays neither.
@@ -228,34 +241,19 @@ async fn claim_message(
     now: Timestamp,
 ) -> StepResult<InFlightSend> {
     let unclaimed = message.clone();
-    let text_hash = match instead {
-        Some(instead) => hash_text(&instead.content.render_echo_text()),
-        None => hash_text(&message.content_as_sent().render_echo_text()),
-    };
-    let (nonce, until) = (
-        generate_nonce(deps.system()),
-        add_duration(now, deps.settings().send_lease),
-    );
-    let flight = InFlightSend {
-        message: message.message_id(),
-        to: message.out.attempt_address().clone(),
-        nonce: nonce.clone(),
-        claimed_at: now,
-        until,
-        text_hash,
-        echo: None,
-        maybe_echo: None,
-        erased: None,
-        is_time_unsure: false,
-    };
     let guard = message.out.yields_to_takeover().then(|| ClaimGuard {
         conversation: message.conversation.clone(),
         epoch: message.out.epoch,
     });
-    message.out.claim_attempt(nonce, now, until)?;
+    begin_attempt(deps, message, now)?;
     if let Some(instead) = instead {
         message.out.explain_last_step(instead.why);
     }
+    let content = match instead {
+        Some(instead) => Cow::Borrowed(&instead.content),
+        None => message.content_as_sent(),
+    };
+    let flight = InFlightSend::of_attempt(message, &content).ok_or(RETRY_SOON)?;
     let record = message.to_record();
     let claim = deps.store().claim_message(&record, guard.as_ref(), &flight);
     match claim.await? {

@@ -4,6 +4,7 @@
 use crate::Deps;
 use crate::measure;
 use crate::measure::{MessageStage, TurnPhase};
+use crate::steps::first_attempt::{FirstAttempt, begin_first_attempt};
 use crate::steps::turn::LeasedTurn;
 use crate::steps::turn::draft::DraftedReply;
 use crate::steps::turn::reading::TurnReading;
@@ -45,13 +46,13 @@ pub(in crate::usecases::reply) fn find_leaving_time(
 /// Commits the reply, or that the messages of the turn get none. Ends the turn if the conversation was answered, taken over or resolved
 /// since the lease was taken, if a check lets a lost commit be drafted anew, or if the contact wrote since and the draft is to be dropped
 /// for that: by `restart_drafts`, or once if that was before the reply may leave. The write that ends it sums up what the turn used.
-/// `steps` are the durations of the steps before this one. Returns the send job of the reply if it is left to this worker.
+/// `steps` are the durations of the steps before this one. Returns what is left to send.
 pub(in crate::usecases::reply) async fn commit_reply(
     deps: &Deps,
     turn: &LeasedTurn<'_>,
     reply: DraftedReply,
     steps: &[StepDuration],
-) -> Result<Option<SendJob>, TurnStop> {
+) -> Result<Option<LeftSend>, TurnStop> {
     let ready = ReadyReply {
         unsent: reply.unsent_use(&turn.bound.agent.id, &turn.draft),
         drafted_at: deps.system().now(),
@@ -81,7 +82,7 @@ async fn try_to_commit_reply(
     deps: &Deps,
     ready: &ReadyReply<'_>,
     mut conversation: Conversation,
-) -> Result<WriteAttempt<Option<SendJob>, Conversation>, TurnStop> {
+) -> Result<WriteAttempt<Option<LeftSend>, Conversation>, TurnStop> {
     let (turn, reply, unsent) = (ready.turn, &ready.reply, &ready.unsent);
     let draft = &turn.draft;
     let before = conversation.clone();
@@ -120,10 +121,12 @@ async fn try_to_commit_reply(
     conversation.raise_revision();
     let of_turn = (draft, ordinal, &turn.job.correlation);
     let parts = reply.to_messages(deps, &mut conversation, of_turn, ready.steps, last_words);
-    if let Some(CommittedReply { send }) = save_reply(deps, ready, &conversation, &parts).await? {
+    // A slot is reserved once: a repeated commit leaves the attempt to the send job.
+    let may_begin = before.rev == turn.conversation.rev;
+    if let Some(CommittedReply { left }) = save_reply(deps, ready, &conversation, parts, may_begin).await? {
         measure_commit(deps, &conversation, ready);
         log_decision(&conversation.instance, decision, decided);
-        return Ok(WriteAttempt::Done(send));
+        return Ok(WriteAttempt::Done(left));
     }
     let conversation = read_again(deps, &before.id).await?;
     for check in deps.features().reply_checks {
@@ -145,17 +148,25 @@ async fn read_again(deps: &Deps, id: &ConversationId) -> Result<Conversation, Tu
 
 /// A reply that is committed.
 struct CommittedReply {
-    /// Its send job, if it is left to this worker.
-    send: Option<SendJob>,
+    left: Option<LeftSend>,
+}
+
+/// What is left to send of a committed reply, where no queue stands between the two.
+pub(crate) struct LeftSend {
+    /// The reply's send job, which is not enqueued.
+    pub job: SendJob,
+    /// The attempt that began with the commit.
+    pub begun: Option<Box<FirstAttempt>>,
 }
 
 /// Commits the reply beside the writes that the checks require, with its jobs. `None`: the commit is lost, which a check may know
-/// before.
+/// before. If it `may_begin`, the first attempt begins with the commit, where the send job is left to this worker.
 async fn save_reply(
     deps: &Deps,
     ready: &ReadyReply<'_>,
     conversation: &Conversation,
-    parts: &[Message],
+    mut parts: Vec<Message>,
+    may_begin: bool,
 ) -> PortResult<Option<CommittedReply>> {
     let (job, draft) = (ready.turn.job, &ready.turn.draft);
     let mut beside = Vec::new();
@@ -165,6 +176,12 @@ async fn save_reply(
         };
         beside.extend(writes);
     }
+    let begun = if may_begin && !deps.queues().joins_records() {
+        let deadline = ready.turn.time.deadline;
+        begin_first_attempt(deps, &ready.turn.bound, &mut parts, deadline).await
+    } else {
+        None
+    };
     // The sender handles earlier open messages first, so a send job for the last part is enough.
     let send = parts.last();
     let send = send.map(|last| (wake_up::build_send(last, &job.correlation), last.instance.clone()));
@@ -176,7 +193,7 @@ async fn save_reply(
     let step = StepCommit {
         records: StepRecords::Reply(ReplyWrite {
             conversation,
-            parts,
+            parts: &parts,
             beside: &beside,
         }),
         jobs: enqueued.chain(rest).collect(),
@@ -185,11 +202,11 @@ async fn save_reply(
     };
     let left = match deps.commit_step(&step).await? {
         StepOutcome::Committed => None,
-        StepOutcome::SendsLeft => send.map(|(send, _)| send),
+        StepOutcome::SendsLeft => send.map(|(job, _)| LeftSend { job, begun }),
         _ => return Ok(None),
     };
-    log_committed(draft, conversation, parts);
-    Ok(Some(CommittedReply { send: left }))
+    log_committed(draft, conversation, &parts);
+    Ok(Some(CommittedReply { left }))
 }
 
 /// Records the time that the commit took, and the whole turn. An error message is no reply.
@@ -247,7 +264,7 @@ async fn save_silence(
     ready: &ReadyReply<'_>,
     mut conversation: Conversation,
     reason: Reason,
-) -> Result<WriteAttempt<Option<SendJob>, Conversation>, TurnStop> {
+) -> Result<WriteAttempt<Option<LeftSend>, Conversation>, TurnStop> {
     let (job, draft) = (ready.turn.job, &ready.turn.draft);
     let saves = save_conversation_with_use(deps, &mut conversation, &ready.unsent);
     if saves.await? == WriteOutcome::Conflict {

@@ -1,0 +1,122 @@
+//! The first attempt at a reply, begun by the turn that commits it: the commit is also the claim. So an attempt that may be made at once
+//! costs no write of its own.
+
+use crate::Deps;
+use crate::deps::capabilities;
+use crate::hooks::send_form::MessageForm;
+use crate::hooks::send_gate::SendMoment;
+use crate::steps::sending::{SendContext, StepResult, Stop, ask_gates, begin_attempt, find_last_start};
+use jiff::Timestamp;
+use recado_domain::config::InstanceConfig;
+use recado_domain::instance::{InFlightSend, InstanceState};
+use recado_domain::message::{Message, Outgoing};
+use recado_ports::ports::{Reservation, SlotTurn};
+
+/// An attempt that is stored with its message, and that is to be made at once.
+#[derive(Debug)]
+pub struct FirstAttempt {
+    pub message: Outgoing,
+    pub flight: InFlightSend,
+    pub form: MessageForm,
+    /// The slot of the attempt.
+    pub slot: Timestamp,
+    /// Time until which the message may leave, by what its gates said.
+    pub permit: Option<Timestamp>,
+    /// The state of the instance when the slot was reserved.
+    pub state: Box<InstanceState>,
+}
+
+/// Begins the first attempt at a reply that is about to be committed, if its first part may leave at once. The part is changed: it is in
+/// its attempt, or has a slot that comes later. `None`: the parts are committed as queued. What stands in the way is then dealt with by
+/// the send job.
+///
+/// A takeover since the conversation was read refuses the commit, and with it the attempt: this is what the claim's guard does else.
+pub async fn begin_first_attempt(
+    deps: &Deps,
+    bound: &InstanceConfig,
+    parts: &mut [Message],
+    deadline: Option<Timestamp>,
+) -> Option<Box<FirstAttempt>> {
+    let part = parts.first_mut()?;
+    let mut message = part.clone().into_outgoing()?;
+    match try_to_begin(deps, bound, &mut message, deadline).await {
+        Ok(begun) => {
+            *part = begun.message.to_record();
+            Some(Box::new(begun))
+        }
+        Err(_) => {
+            part.out.as_mut()?.slot = message.out.slot;
+            None
+        }
+    }
+}
+
+/// Does all that precedes an attempt at a message that is not stored yet.
+async fn try_to_begin(
+    deps: &Deps,
+    bound: &InstanceConfig,
+    message: &mut Outgoing,
+    deadline: Option<Timestamp>,
+) -> StepResult<FirstAttempt> {
+    let capabilities = capabilities(deps, bound);
+    let context = SendContext {
+        bound,
+        capabilities: &capabilities,
+        last_start: find_last_start(deps, deadline),
+        known: None,
+        ends_job: false,
+    };
+    let thread = message.conversation.thread_id();
+    let goes_behind =
+        !message.out.beside.is_empty() || !deps.store().list_open_messages(thread).await?.is_empty();
+    if goes_behind {
+        return Err(Stop::Finished);
+    }
+    ask_gates(deps, context, message, SendMoment::Queued).await?;
+    ask_gates(deps, context, message, SendMoment::BeforeSlot).await?;
+    let (slot, state) = reserve_present_slot(deps, context, message).await?;
+    let context = SendContext {
+        known: Some(&state),
+        ..context
+    };
+    ask_gates(deps, context, message, SendMoment::AfterSlot).await?;
+    let mut form = MessageForm::default();
+    for feature in deps.features().send_forms {
+        feature.shape(deps, context, message, &mut form).await?;
+    }
+    let now = deps.system().now();
+    let is_too_late = context.last_start.is_some_and(|last| now > last);
+    if is_too_late || form.instead.is_some() {
+        return Err(Stop::Finished);
+    }
+    let permit = ask_gates(deps, context, message, SendMoment::BeforeClaim).await?;
+    begin_attempt(deps, message, now)?;
+    let flight = InFlightSend::of_attempt(message, &message.content_as_sent()).ok_or(Stop::Finished)?;
+    Ok(FirstAttempt {
+        message: message.clone(),
+        flight,
+        form,
+        slot,
+        permit,
+        state,
+    })
+}
+
+/// Reserves the slot of the attempt, and returns it with the instance's state. A slot that comes later is kept for the send job.
+async fn reserve_present_slot(
+    deps: &Deps,
+    context: SendContext<'_>,
+    message: &mut Outgoing,
+) -> StepResult<(Timestamp, Box<InstanceState>)> {
+    let (instance, now) = (&context.bound.instance, deps.system().now());
+    let rate = instance.resolve_rate(context.capabilities, deps.settings().rate);
+    let reserves = deps.store().reserve_slot(&instance.id, rate, SlotTurn::Next, now);
+    let Reservation::Slot { at, state } = reserves.await? else {
+        return Err(Stop::Finished);
+    };
+    message.out.slot = Some(at);
+    if at > now {
+        return Err(Stop::Finished);
+    }
+    Ok((at, state))
+}
