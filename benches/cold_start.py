@@ -168,6 +168,8 @@ def environment(runtime_port, aws_ports, trusted):
         "TZ": ":UTC",
         "LANG": "en_US.UTF-8",
         "RUST_LOG": "INFO",
+        "RECADO_METRICS": "totals",
+        "RECADO_METRICS_NAMESPACE": "Recado/recado",
         "RECADO_TABLE": "recado-table",
         "RECADO_BUCKET": "recado-bucket",
         "RECADO_INBOUND_QUEUE_URL": "https://sqs.us-east-1.amazonaws.com/111111111111/recado-inbound.fifo",

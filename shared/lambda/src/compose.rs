@@ -2,7 +2,7 @@
 
 use crate::AwsDeps;
 use crate::batch::MessageVisibility;
-use crate::emf::{MetricsSettings, start_metrics};
+use crate::emf::{MetricsSettings, let_counts_wait, start_metrics};
 use crate::push::PushNotifier;
 use crate::required_variables::FunctionNeeds;
 use crate::settings_record::read_variables;
@@ -167,6 +167,7 @@ pub async fn compose_aws_deps(
         return Err(ComposeError::Environment(problems));
     }
     start_metrics(&environment.metrics);
+    let_counts_wait(std::env::var("AWS_LAMBDA_RUNTIME_API").ok().as_deref()).await;
     let clients = Clients::load_from_env(environment.log_requests).await;
     let own = OwnParameters {
         prefix: environment.config.parameter_prefix.clone(),

@@ -30,6 +30,7 @@ mod endpoint_posts;
 mod event;
 mod http_events;
 mod keys;
+mod process_end;
 mod push;
 pub mod required_variables;
 mod settings_record;
