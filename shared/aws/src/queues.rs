@@ -218,7 +218,7 @@ impl<A: System> Queues for AwsQueues<A> {
         let window = FlexibleTimeWindow::builder().mode(FlexibleTimeWindowMode::Off);
         let request = self
             .clients
-            .scheduler
+            .scheduler()
             .create_schedule()
             .name(schedule::schedule_name(&job.schedule_key(), minute))
             .group_name(group)
@@ -262,7 +262,7 @@ impl<A: System> Queues for AwsQueues<A> {
         let bucket = self.bucket(WHAT)?;
         let request = self
             .clients
-            .s3
+            .s3()
             .copy_object()
             .copy_source(format!("{bucket}/{}", url_encode_path(&payload_object_key(key))))
             .bucket(bucket)

@@ -4,7 +4,7 @@ use crate::AwsDeps;
 use crate::batch::MessageVisibility;
 use crate::emf::{MetricsSettings, let_counts_wait, start_metrics};
 use crate::push::PushNotifier;
-use crate::required_variables::FunctionNeeds;
+use crate::required_variables::{FunctionNeeds, PROVIDERS};
 use crate::settings_record::read_variables;
 use crate::social::SocialQueue;
 use recado_ai::{DocumentSettings, Model, ModelClientError, ModelSettings, ReadingLimits, ReadingPlace};
@@ -167,8 +167,20 @@ pub async fn compose_aws_deps(
         return Err(ComposeError::Environment(problems));
     }
     start_metrics(&environment.metrics);
-    let_counts_wait(std::env::var("AWS_LAMBDA_RUNTIME_API").ok().as_deref()).await;
-    let clients = Clients::load_from_env(environment.log_requests).await;
+    let clients = Clients::load_from_env(environment.log_requests).await?;
+    let composed = compose_over_clients(needs, features, environment, clients)?;
+    let runtime_api = std::env::var("AWS_LAMBDA_RUNTIME_API").ok();
+    let_counts_wait(runtime_api.as_deref()).await;
+    Ok(composed)
+}
+
+/// Composes the dependencies over the SDK's clients. Nothing is sent.
+fn compose_over_clients(
+    needs: &FunctionNeeds,
+    features: &'static Features,
+    environment: LambdaEnvironment,
+    clients: Clients,
+) -> Result<AwsComposition, ComposeError> {
     let own = OwnParameters {
         prefix: environment.config.parameter_prefix.clone(),
         secrets: needs.own_secrets.concat(),
@@ -188,8 +200,11 @@ pub async fn compose_aws_deps(
         OsSystem,
         settings.config_ttl.unsigned_abs(),
     );
+    let speaks = needs.read.contains(&PROVIDERS);
     let providers = ProviderConfig {
-        aws_social: aws_social_client(&clients, config.bucket.as_deref()),
+        aws_social: speaks
+            .then(|| aws_social_client(&clients, config.bucket.as_deref()))
+            .flatten(),
         ..environment.provider_config()
     };
     let providers = WhatsApp::new(http.clone(), secrets.clone(), OsSystem, providers)
