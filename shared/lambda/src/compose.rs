@@ -4,9 +4,11 @@ use crate::AwsDeps;
 use crate::batch::MessageVisibility;
 use crate::emf::{MetricsSettings, let_counts_wait, start_metrics};
 use crate::push::PushNotifier;
+use crate::read_ahead::read_ahead;
 use crate::required_variables::{FunctionNeeds, PROVIDERS};
 use crate::settings_record::read_variables;
 use crate::social::SocialQueue;
+use futures::future::join;
 use recado_ai::{DocumentSettings, Model, ModelClientError, ModelSettings, ReadingLimits, ReadingPlace};
 use recado_aws::{
     AwsConfig, AwsQueues, AwsSecrets, Clients, DynamoStore, OsSystem, OwnParameters, PushSender, variable,
@@ -152,7 +154,7 @@ fn limit_document_reading(reader: &mut VariableReader) -> DocumentSettings {
     }
 }
 
-/// Composes the dependencies of a function with these needs, which asks `features`.
+/// Composes the dependencies of a function with these needs, which asks `features`. What its first run needs is read here, side by side.
 pub async fn compose_aws_deps(
     needs: &FunctionNeeds,
     features: &'static Features,
@@ -170,7 +172,8 @@ pub async fn compose_aws_deps(
     let clients = Clients::load_from_env(environment.log_requests).await?;
     let composed = compose_over_clients(needs, features, environment, clients)?;
     let runtime_api = std::env::var("AWS_LAMBDA_RUNTIME_API").ok();
-    let_counts_wait(runtime_api.as_deref()).await;
+    let told = let_counts_wait(runtime_api.as_deref());
+    join(told, read_ahead(needs, &composed.deps.store, &composed.secrets)).await;
     Ok(composed)
 }
 

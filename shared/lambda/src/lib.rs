@@ -32,6 +32,7 @@ mod http_events;
 mod keys;
 mod process_end;
 mod push;
+mod read_ahead;
 pub mod required_variables;
 mod settings_record;
 mod social;
