@@ -101,6 +101,10 @@ class RuntimeApi(Server):
         if method == "GET" and path.endswith("/runtime/invocation/next"):
             self.asked_at.append(now)
             return await self._next()
+        if method == "POST" and path.endswith("/extension/register"):
+            return 200, {"Lambda-Extension-Identifier": "00000000-0000-4000-8000-000000000001"}, b"{}"
+        if method == "GET" and path.endswith("/extension/event/next"):
+            await asyncio.Event().wait()  # The extension of the functions wants no events.
         if method == "POST" and path.endswith("/response"):
             self.answered_at.append(now)
             self.answers.append(json.loads(body))

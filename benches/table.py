@@ -43,7 +43,7 @@ def cold_rows(cold):
         target = f" (target {COLD_TARGET_MS} ms)" if kind == "plain" else ""
         reads = runs[0]["cold_reads"]
         if kind == "plain":
-            what = f"webhook function, start to ready, without a request to AWS ({len(runs)} runs)"
+            what = f"webhook function, start to ready, with three reads of AWS beside each other ({len(runs)} runs)"
             rows.append([what, spread(runs, "init_ms")])
         rows += [
             [f"… start to first 200, {over}, {reads} reads of secrets{target}", spread(runs, "first_response_ms")],

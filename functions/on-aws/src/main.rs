@@ -60,7 +60,7 @@ impl Stack {
             let lines: Vec<String> = problems.iter().map(|problem| format!("\n  {problem}")).collect();
             bail!("these settings cannot be used:{}", lines.concat());
         }
-        let clients = Clients::load_from_env(false).await;
+        let clients = Clients::load_from_env(false).await?;
         let table = config.table.clone().unwrap_or_default();
         Ok(Self {
             store: DynamoStore::new(clients.dynamodb.clone(), table, OsSystem, Duration::ZERO),

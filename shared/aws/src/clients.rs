@@ -1,32 +1,35 @@
-//! The SDK's clients. They are created once per process, share one HTTP client, and send no request when they are
-//! created.
+//! The SDK's clients. They share one HTTP client and send no request when they are created.
 
+use crate::https::AwsHttpClient;
 use crate::request_log::RequestLog;
+use aws_config::environment::EnvironmentVariableCredentialsProvider;
 use aws_config::retry::RetryConfig;
 use aws_config::timeout::TimeoutConfig;
 use aws_config::{BehaviorVersion, SdkConfig};
-use aws_smithy_http_client::Builder;
-use aws_smithy_http_client::tls::Provider;
-use aws_smithy_http_client::tls::rustls_provider::CryptoMode;
+use recado_http_client::ClientError;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-/// One client per service.
+/// One client per service. Clones share those of services that not each process uses, which are created at their first use.
 #[derive(Debug, Clone)]
 pub struct Clients {
     /// `DynamoDB`: the records.
     pub dynamodb: aws_sdk_dynamodb::Client,
     /// SQS: the queues.
     pub sqs: aws_sdk_sqs::Client,
-    /// S3: the large bodies.
-    pub s3: aws_sdk_s3::Client,
-    /// `EventBridge` Scheduler: timers of more than 15 minutes.
-    pub scheduler: aws_sdk_scheduler::Client,
-    /// Parameter Store: the credentials of providers and models.
-    pub ssm: aws_sdk_ssm::Client,
-    /// Secrets Manager: Recado's own secrets.
-    pub secrets: aws_sdk_secretsmanager::Client,
     /// The configuration that the clients share, for a client that only some builds have.
     pub shared: SdkConfig,
+    log_requests: bool,
+    others: Arc<OtherClients>,
+}
+
+/// The clients that are created at their first use.
+#[derive(Debug, Default)]
+struct OtherClients {
+    s3: OnceLock<aws_sdk_s3::Client>,
+    scheduler: OnceLock<aws_sdk_scheduler::Client>,
+    ssm: OnceLock<aws_sdk_ssm::Client>,
+    secrets: OnceLock<aws_sdk_secretsmanager::Client>,
 }
 
 /// Returns the time-outs of most requests. A request to AWS takes milliseconds. A slower one is given up while the
@@ -64,33 +67,55 @@ macro_rules! build_client {
 impl Clients {
     /// Creates the clients for the region and credentials of the environment. `AWS_ENDPOINT_URL` points them at an
     /// emulator; with `log_requests` each operation writes one log line. No request is sent.
-    pub async fn load_from_env(log_requests: bool) -> Self {
-        let http = Builder::new()
-            .tls_provider(Provider::Rustls(CryptoMode::Ring))
-            .build_https();
-        let shared = aws_config::defaults(BehaviorVersion::v2026_01_12())
-            .http_client(http)
+    pub async fn load_from_env(log_requests: bool) -> Result<Self, ClientError> {
+        let mut loader = aws_config::defaults(BehaviorVersion::v2026_01_12())
+            .http_client(AwsHttpClient::new()?)
             .retry_config(RetryConfig::standard().with_max_attempts(3))
-            .timeout_config(request_timeouts())
-            .load()
-            .await;
-        Self::new(&shared, log_requests)
+            .timeout_config(request_timeouts());
+        // Lambda puts a function's credentials there. The chain that looks elsewhere too creates clients of its own.
+        if std::env::var_os("AWS_LAMBDA_RUNTIME_API").is_some() {
+            loader = loader.credentials_provider(EnvironmentVariableCredentialsProvider::new());
+        }
+        Ok(Self::new(&loader.load().await, log_requests))
     }
 
     /// Creates the clients from a shared configuration. With `log_requests`, each operation writes one log line.
     pub fn new(shared: &SdkConfig, log_requests: bool) -> Self {
-        // Emulators serve buckets by path, since `bucket.localhost` is no host name.
-        let by_path = shared.endpoint_url().is_some();
         Self {
             dynamodb: build_client!(aws_sdk_dynamodb, shared, log_requests,),
             sqs: build_client!(aws_sdk_sqs, shared, log_requests,),
-            s3: build_client!(aws_sdk_s3, shared, log_requests,
-                .force_path_style(by_path).timeout_config(body_timeouts())),
-            scheduler: build_client!(aws_sdk_scheduler, shared, log_requests,),
-            ssm: build_client!(aws_sdk_ssm, shared, log_requests,),
-            secrets: build_client!(aws_sdk_secretsmanager, shared, log_requests,),
             shared: shared.clone(),
+            log_requests,
+            others: Arc::default(),
         }
+    }
+
+    /// Returns the client of S3, which holds large bodies and files.
+    pub fn s3(&self) -> &aws_sdk_s3::Client {
+        // Emulators serve buckets by path, since `bucket.localhost` is no host name.
+        let by_path = self.shared.endpoint_url().is_some();
+        self.others.s3.get_or_init(|| {
+            build_client!(aws_sdk_s3, &self.shared, self.log_requests,
+                .force_path_style(by_path).timeout_config(body_timeouts()))
+        })
+    }
+
+    /// Returns the client of `EventBridge` Scheduler, for timers of more than 15 minutes.
+    pub fn scheduler(&self) -> &aws_sdk_scheduler::Client {
+        let build = || build_client!(aws_sdk_scheduler, &self.shared, self.log_requests,);
+        self.others.scheduler.get_or_init(build)
+    }
+
+    /// Returns the client of Parameter Store, which holds the credentials of providers and models.
+    pub fn ssm(&self) -> &aws_sdk_ssm::Client {
+        let build = || build_client!(aws_sdk_ssm, &self.shared, self.log_requests,);
+        self.others.ssm.get_or_init(build)
+    }
+
+    /// Returns the client of Secrets Manager, which holds Recado's own secrets.
+    pub fn secrets(&self) -> &aws_sdk_secretsmanager::Client {
+        let build = || build_client!(aws_sdk_secretsmanager, &self.shared, self.log_requests,);
+        self.others.secrets.get_or_init(build)
     }
 }
 

@@ -4,18 +4,19 @@
 //! The feature `services` (default) holds everything but the store.
 //!
 //! ```no_run
-//! # async fn compose() {
+//! # async fn compose() -> Result<(), Box<dyn std::error::Error>> {
 //! use recado_aws::{AwsConfig, AwsQueues, Clients, DynamoStore, OsSystem, variable};
 //! use recado_ports::settings::VariableReader;
 //! use std::time::Duration;
 //!
 //! let mut reader = VariableReader::new(std::env::vars_os());
 //! let config = AwsConfig::from_environment(&mut reader, &[variable::TABLE]);
-//! let clients = Clients::load_from_env(false).await;
+//! let clients = Clients::load_from_env(false).await?;
 //! let table = config.table.clone().unwrap_or_default();
 //! let config_ttl = Duration::from_secs(30);
 //! let store = DynamoStore::new(clients.dynamodb.clone(), table, OsSystem, config_ttl);
 //! let queues = AwsQueues::new(clients, config, OsSystem);
+//! # Ok(())
 //! # }
 //! ```
 
@@ -25,6 +26,8 @@ mod clients;
 #[cfg(feature = "services")]
 mod config;
 mod error;
+#[cfg(feature = "services")]
+mod https;
 #[cfg(feature = "services")]
 mod push;
 #[cfg(feature = "services")]

@@ -2,6 +2,7 @@
 
 mod batches;
 mod dead_letters;
+mod dead_looks;
 mod endpoint_jobs;
 mod files;
 mod message_body;
@@ -17,6 +18,7 @@ use aws_sdk_s3::types::MetadataDirective;
 use aws_sdk_scheduler::types::{ActionAfterCompletion, FlexibleTimeWindow, FlexibleTimeWindowMode, Target};
 use aws_sdk_sqs::operation::send_message::builders::SendMessageFluentBuilder;
 use aws_sdk_sqs::types::SendMessageBatchRequestEntry;
+use dead_looks::DeadLooks;
 use jiff::Timestamp;
 use objects::NO_OBJECT;
 use recado_domain::dead_letter::{DeadLetter, QueueName, TurnsMessage};
@@ -36,6 +38,7 @@ pub struct AwsQueues<A = OsSystem> {
     clients: Clients,
     config: AwsConfig,
     system: A,
+    dead_looks: DeadLooks,
 }
 
 /// Returns an id that SQS accepts: at most 128 letters, digits and punctuation. Any other id is hashed.
@@ -79,6 +82,7 @@ impl<A: System> AwsQueues<A> {
             clients,
             config,
             system,
+            dead_looks: DeadLooks::default(),
         }
     }
 
@@ -208,7 +212,7 @@ impl<A: System> Queues for AwsQueues<A> {
         let window = FlexibleTimeWindow::builder().mode(FlexibleTimeWindowMode::Off);
         let request = self
             .clients
-            .scheduler
+            .scheduler()
             .create_schedule()
             .name(schedule::schedule_name(&job.schedule_key(), minute))
             .group_name(group)
@@ -252,7 +256,7 @@ impl<A: System> Queues for AwsQueues<A> {
         let bucket = self.bucket(WHAT)?;
         let request = self
             .clients
-            .s3
+            .s3()
             .copy_object()
             .copy_source(format!("{bucket}/{}", url_encode_path(&payload_object_key(key))))
             .bucket(bucket)

@@ -34,8 +34,7 @@ const PREVIOUS: &str = "AWSPREVIOUS";
 /// The secrets of the environment, of Parameter Store and of Secrets Manager. Clones share their cache.
 #[derive(Debug, Clone)]
 pub struct AwsSecrets<A = OsSystem> {
-    ssm: aws_sdk_ssm::Client,
-    manager: aws_sdk_secretsmanager::Client,
+    clients: Clients,
     cache: Arc<Cache<SecretLocation, Secret>>,
     previous: Arc<Cache<SecretLocation, Secret>>,
     own: Arc<OwnParameters>,
@@ -99,8 +98,7 @@ impl<A: System> AwsSecrets<A> {
     /// Creates the source of the secrets of the environment and of `own`.
     pub fn new(clients: &Clients, own: OwnParameters, system: A) -> Self {
         Self {
-            ssm: clients.ssm.clone(),
-            manager: clients.secrets.clone(),
+            clients: clients.clone(),
             cache: Arc::new(Cache::new(FOUND_TTL, MISSING_TTL)),
             previous: Arc::new(Cache::new(FOUND_TTL, NO_PREVIOUS_TTL)),
             own: Arc::new(own),
@@ -143,7 +141,12 @@ impl<A: System> AwsSecrets<A> {
     }
 
     async fn read_parameter(&self, name: &str) -> PortResult<Option<String>> {
-        let request = self.ssm.get_parameter().name(name).with_decryption(true);
+        let request = self
+            .clients
+            .ssm()
+            .get_parameter()
+            .name(name)
+            .with_decryption(true);
         let found = none_if_missing("reading a parameter", "ParameterNotFound", request.send().await)?;
         Ok(found
             .and_then(|output| output.parameter)
@@ -152,7 +155,8 @@ impl<A: System> AwsSecrets<A> {
 
     async fn read_managed_secret(&self, arn: &str, stage: &str) -> PortResult<Option<String>> {
         let request = self
-            .manager
+            .clients
+            .secrets()
             .get_secret_value()
             .secret_id(arn)
             .version_stage(stage);
@@ -295,8 +299,7 @@ mod tests {
             .behavior_version(aws_config::BehaviorVersion::latest())
             .build();
         AwsSecrets {
-            ssm: aws_sdk_ssm::Client::new(&shared),
-            manager: aws_sdk_secretsmanager::Client::new(&shared),
+            clients: Clients::new(&shared, false),
             cache: Arc::new(Cache::new(FOUND_TTL, MISSING_TTL)),
             previous: Arc::new(Cache::new(FOUND_TTL, NO_PREVIOUS_TTL)),
             own: Arc::default(),

@@ -18,6 +18,7 @@ use reqwest::header::{HeaderMap, RETRY_AFTER};
 use reqwest::redirect::Policy;
 use resolver::{GuardedResolver, PublicResolver};
 use rustls::crypto::ring;
+use rustls::pki_types::CertificateDer;
 use rustls::{ClientConfig, RootCertStore};
 use std::sync::Arc;
 use std::time::Duration;
@@ -79,19 +80,23 @@ fn build_with_proxies(client: reqwest::ClientBuilder) -> Result<reqwest::Client,
         .map_err(ClientError::Build)
 }
 
-/// Prepares a client that looks names up by this resolver, and uses no proxy.
-fn prepare_client(resolver: impl Resolve + 'static) -> Result<reqwest::ClientBuilder, ClientError> {
-    let roots = RootCertStore {
+/// Builds a TLS configuration by `ring` that trusts Mozilla's root certificates, and `more`.
+pub fn build_tls_config(more: Vec<CertificateDer<'_>>) -> Result<ClientConfig, ClientError> {
+    let mut roots = RootCertStore {
         roots: webpki_roots::TLS_SERVER_ROOTS.to_vec(),
     };
+    roots.add_parsable_certificates(more);
     let tls = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_safe_default_protocol_versions()
-        .map_err(ClientError::Tls)?
-        .with_root_certificates(roots)
-        .with_no_client_auth();
+        .map_err(ClientError::Tls)?;
+    Ok(tls.with_root_certificates(roots).with_no_client_auth())
+}
+
+/// Prepares a client that looks names up by this resolver, and uses no proxy.
+fn prepare_client(resolver: impl Resolve + 'static) -> Result<reqwest::ClientBuilder, ClientError> {
     let client = reqwest::Client::builder()
         .no_proxy()
-        .tls_backend_preconfigured(tls)
+        .tls_backend_preconfigured(build_tls_config(Vec::new())?)
         .dns_resolver(resolver)
         .redirect(Policy::none())
         .referer(false)

@@ -60,8 +60,8 @@ enum MessageReturn {
 /// Handles a batch of queue messages and returns those that come back. In a `fifo` queue, the messages of a group are
 /// handled in order; after the first one that comes back, the rest of its group comes back unhandled, after the same
 /// wait. In a standard queue, each message is handled on its own. A panic counts as a failure of the message that was
-/// being handled. At the end, the metrics of the batch are written and its spans
-/// posted.
+/// being handled. At the end, the metrics that are due are written and the spans of the
+/// batch posted.
 pub async fn run_batch<V, F, H>(
     event: SqsEvent,
     fifo: bool,

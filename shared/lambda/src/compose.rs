@@ -2,11 +2,13 @@
 
 use crate::AwsDeps;
 use crate::batch::MessageVisibility;
-use crate::emf::{MetricsSettings, start_metrics};
+use crate::emf::{MetricsSettings, let_counts_wait, start_metrics};
 use crate::push::PushNotifier;
-use crate::required_variables::FunctionNeeds;
+use crate::read_ahead::read_ahead;
+use crate::required_variables::{FunctionNeeds, PROVIDERS};
 use crate::settings_record::read_variables;
 use crate::social::SocialQueue;
+use futures::future::join;
 use recado_ai::{DocumentSettings, Model, ModelClientError, ModelSettings, ReadingLimits, ReadingPlace};
 use recado_aws::{
     AwsConfig, AwsQueues, AwsSecrets, Clients, DynamoStore, OsSystem, OwnParameters, PushSender, variable,
@@ -166,7 +168,7 @@ fn limit_document_reading(reader: &mut VariableReader) -> DocumentSettings {
     }
 }
 
-/// Composes the dependencies of a function with these needs, which asks `features`.
+/// Composes the dependencies of a function with these needs, which asks `features`. What its first run needs is read here, side by side.
 pub async fn compose_aws_deps(
     needs: &FunctionNeeds,
     features: &'static Features,
@@ -181,7 +183,21 @@ pub async fn compose_aws_deps(
         return Err(ComposeError::Environment(problems));
     }
     start_metrics(&environment.metrics);
-    let clients = Clients::load_from_env(environment.log_requests).await;
+    let clients = Clients::load_from_env(environment.log_requests).await?;
+    let composed = compose_over_clients(needs, features, environment, clients)?;
+    let runtime_api = std::env::var("AWS_LAMBDA_RUNTIME_API").ok();
+    let told = let_counts_wait(runtime_api.as_deref());
+    join(told, read_ahead(needs, &composed.deps.store, &composed.secrets)).await;
+    Ok(composed)
+}
+
+/// Composes the dependencies over the SDK's clients. Nothing is sent.
+fn compose_over_clients(
+    needs: &FunctionNeeds,
+    features: &'static Features,
+    environment: LambdaEnvironment,
+    clients: Clients,
+) -> Result<AwsComposition, ComposeError> {
     let own = OwnParameters {
         prefix: environment.config.parameter_prefix.clone(),
         secrets: needs.own_secrets.concat(),
@@ -201,8 +217,11 @@ pub async fn compose_aws_deps(
         OsSystem,
         settings.config_ttl.unsigned_abs(),
     );
+    let speaks = needs.read.contains(&PROVIDERS);
     let providers = ProviderConfig {
-        aws_social: aws_social_client(&clients, config.bucket.as_deref()),
+        aws_social: speaks
+            .then(|| aws_social_client(&clients, config.bucket.as_deref()))
+            .flatten(),
         ..environment.provider_config()
     };
     let providers = WhatsApp::new(http.clone(), secrets.clone(), OsSystem, providers)

@@ -1,12 +1,17 @@
-//! The metrics of the functions. At the end of each invocation, what was counted in it is written to the log as lines in
-//! the embedded metric format (EMF), of which CloudWatch makes metrics.
+//! The metrics of the functions. What a process counts is written to its log at the end of a run, at most once a minute, as lines
+//! in the embedded metric format (EMF), of which CloudWatch makes metrics.
 //!
 //! Names are those of [`recado_pipeline::measure`]. The label `instance` is no dimension: each value of a dimension is a
-//! metric that costs. `reconcile` writes the state of all instances in the same way, and names the worst ones beside it.
-//! What a process counted that ended before its invocation did is lost.
+//! metric that costs. `reconcile` writes the state of all instances each minute, and names the worst ones beside it.
+//!
+//! Counts wait in memory only where Lambda tells the process of its end ([`crate::process_end`]): then what waits is written. Elsewhere,
+//! as on an emulator, each run writes. So the counts of a run that no other follows are late, and not lost; they keep the time of that
+//! run. A run that crashes its process or passes its time limit loses what it counted, and what waited: of a minute at most.
 
 mod lines;
+mod waiting_counts;
 
+use crate::process_end::run_at_end;
 use jiff::Timestamp;
 use lines::{MetricPoint, MetricValue, format_lines};
 use metrics::{
@@ -23,6 +28,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use waiting_counts::{DueCounts, WaitingCounts};
 
 /// Number of instances that `reconcile` names each minute: the worst ones.
 const WORST_MAX: usize = 10;
@@ -85,10 +91,13 @@ impl Series {
     }
 }
 
-/// What was recorded since the last lines were written.
-type Recorded = Arc<Mutex<BTreeMap<Series, MetricValue>>>;
+/// What was counted, by the metric.
+type Counts = BTreeMap<Series, MetricValue>;
 
-/// Records metrics in memory until they are written.
+/// What was recorded since it was last taken.
+type Recorded = Arc<Mutex<Counts>>;
+
+/// Records metrics in memory until they are taken.
 #[derive(Debug, Clone, Default)]
 struct EmfRecorder(Recorded);
 
@@ -142,14 +151,8 @@ impl EmfRecorder {
     }
 
     /// Takes what was recorded, and begins anew.
-    fn take_points(&self) -> Vec<MetricPoint> {
-        let recorded = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
-        let point = |(series, value): (Series, MetricValue)| MetricPoint {
-            name: series.name,
-            dimensions: series.dimensions,
-            value,
-        };
-        recorded.into_iter().map(point).collect()
+    fn take_counts(&self) -> Counts {
+        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
@@ -174,37 +177,103 @@ impl Recorder for EmfRecorder {
     }
 }
 
+/// What a process counts and writes.
+#[derive(Debug)]
+struct MetricsWriter {
+    recorder: EmfRecorder,
+    settings: MetricsSettings,
+    /// Counts that wait to be written. Not set: nobody tells this process of its end, so none may wait.
+    waiting: OnceLock<Mutex<WaitingCounts>>,
+}
+
+impl MetricsWriter {
+    fn new(settings: MetricsSettings) -> Self {
+        Self {
+            recorder: EmfRecorder::default(),
+            settings,
+            waiting: OnceLock::new(),
+        }
+    }
+
+    /// Returns the lines that are due at the end of a run.
+    fn end_run(&self, now: Timestamp) -> Vec<Value> {
+        let counts = self.recorder.take_counts();
+        let due = match self.waiting.get() {
+            Some(waiting) => waiting
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .end_run(counts, now),
+            None => vec![DueCounts { counts, at: now }],
+        };
+        self.format_due(due)
+    }
+
+    /// Returns the lines of all that is not written yet.
+    fn end_process(&self, now: Timestamp) -> Vec<Value> {
+        let counts = self.recorder.take_counts();
+        let waiting = self.waiting.get_or_init(Mutex::default);
+        let mut waiting = waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        self.format_due(waiting.end_process(counts, now))
+    }
+
+    fn format_due(&self, due: impl IntoIterator<Item = DueCounts>) -> Vec<Value> {
+        let format = |due: DueCounts| format_lines(&self.settings.namespace, due.at, list_points(due.counts));
+        due.into_iter().flat_map(format).collect()
+    }
+}
+
 /// The metrics of this process.
-static PROCESS_METRICS: OnceLock<(EmfRecorder, MetricsSettings)> = OnceLock::new();
+static PROCESS_METRICS: OnceLock<MetricsWriter> = OnceLock::new();
 
 /// Begins to record metrics, unless they are off. A second call changes nothing.
 pub(crate) fn start_metrics(settings: &MetricsSettings) {
     if settings.mode == MetricsMode::Off {
         return;
     }
-    let recorder = EmfRecorder::default();
-    if PROCESS_METRICS.set((recorder.clone(), settings.clone())).is_ok() {
+    let process = MetricsWriter::new(settings.clone());
+    let recorder = process.recorder.clone();
+    if PROCESS_METRICS.set(process).is_ok() {
         // An error only means that another recorder was installed before: then nothing is written.
         let _installed = metrics::set_global_recorder(recorder);
     }
 }
 
-/// Writes what was counted since the last call. To be called at the end of each invocation.
+/// Lets counts wait from now on if Lambda tells this process of its end. To be called before the first run.
+pub(crate) async fn let_counts_wait(runtime_api: Option<&str>) {
+    let (Some(process), Some(runtime_api)) = (PROCESS_METRICS.get(), runtime_api) else {
+        return;
+    };
+    let is_told = run_at_end(runtime_api, move || {
+        print_lines(&process.end_process(OsSystem.now()));
+        std::process::exit(0);
+    });
+    if is_told.await {
+        process.waiting.get_or_init(Mutex::default);
+    }
+}
+
+/// Writes what is due. To be called at the end of each run.
 pub(crate) fn write_metrics() {
-    if let Some((recorder, settings)) = PROCESS_METRICS.get() {
-        print_lines(&format_lines(
-            &settings.namespace,
-            OsSystem.now(),
-            recorder.take_points(),
-        ));
+    if let Some(process) = PROCESS_METRICS.get() {
+        print_lines(&process.end_run(OsSystem.now()));
     }
 }
 
 /// Writes the state of all instances, and names the worst ones.
 pub(crate) fn write_state(reading: &InstallationReading, sample: &MinuteSample) {
-    if let Some((_, settings)) = PROCESS_METRICS.get() {
-        print_lines(&format_state(settings, OsSystem.now(), reading, sample));
+    if let Some(process) = PROCESS_METRICS.get() {
+        print_lines(&format_state(&process.settings, OsSystem.now(), reading, sample));
     }
+}
+
+/// Lists counts as points of metrics.
+fn list_points(counts: Counts) -> Vec<MetricPoint> {
+    let point = |(series, value): (Series, MetricValue)| MetricPoint {
+        name: series.name,
+        dimensions: series.dimensions,
+        value,
+    };
+    counts.into_iter().map(point).collect()
 }
 
 /// Writes lines to standard output. A failure is ignored: no work may fail for its metrics.

@@ -13,7 +13,7 @@ use recado_whatsapp::webhook::WebhookKeys;
 use std::sync::Arc;
 
 /// The keys of an AWS installation: the secrets that the template generates and the parameters that the template's user
-/// named. Each key is read once and kept for some minutes; none is read before the first request that needs it.
+/// named. Each key is read once and kept for some minutes; none but the webhook masters is read before a request needs it.
 #[derive(Debug, Clone)]
 pub(crate) struct AwsKeys {
     secrets: AwsSecrets<OsSystem>,

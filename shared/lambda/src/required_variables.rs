@@ -141,6 +141,10 @@ pub struct FunctionNeeds {
     pub schedules: bool,
     /// `true` if it tells connections of the WebSocket API of news.
     pub pushes: bool,
+    /// `true` if it reads the format of the records when it starts, which opens its connection to the table.
+    pub reads_format: bool,
+    /// `true` if it reads the webhook masters when it starts.
+    pub proves_webhooks: bool,
 }
 
 impl FunctionNeeds {
@@ -175,6 +179,8 @@ const NOTHING: FunctionNeeds = FunctionNeeds {
     configured_secrets: &[],
     schedules: false,
     pushes: false,
+    reads_format: false,
+    proves_webhooks: false,
 };
 
 /// The needs of `webhook`, which stores the events of webhooks and enqueues them.
@@ -188,6 +194,8 @@ pub const WEBHOOK: FunctionNeeds = FunctionNeeds {
     sends_to: &[INBOUND_QUEUE],
     objects: &[("payloads", &["PutObject", "DeleteObject"])],
     configured_secrets: &[APP_SECRETS],
+    reads_format: true,
+    proves_webhooks: true,
     ..NOTHING
 };
 
@@ -213,6 +221,7 @@ pub const PROCESSOR: FunctionNeeds = FunctionNeeds {
         ("files", &["DeleteObject"]),
     ],
     configured_secrets: &[INSTANCE_SECRETS],
+    reads_format: true,
     ..NOTHING
 };
 
@@ -232,6 +241,7 @@ pub const DEFERRED_REPLY: FunctionNeeds = FunctionNeeds {
     ],
     configured_secrets: &[INSTANCE_SECRETS],
     schedules: true,
+    reads_format: true,
     ..NOTHING
 };
 
@@ -247,6 +257,7 @@ pub const SENDER: FunctionNeeds = FunctionNeeds {
     // Uploads that it sends.
     objects: &[("payloads", &["GetObject"]), ("files", &["PutObject"])],
     configured_secrets: &[INSTANCE_SECRETS],
+    reads_format: true,
     ..NOTHING
 };
 
@@ -265,6 +276,7 @@ pub const API: FunctionNeeds = FunctionNeeds {
         ("files", &["GetObject", "PutObject", "DeleteObject"]),
     ],
     configured_secrets: &[INSTANCE_SECRETS],
+    reads_format: true,
     ..NOTHING
 };
 
@@ -284,6 +296,7 @@ pub const RECONCILE: FunctionNeeds = FunctionNeeds {
         ("files", &["DeleteObject"]),
     ],
     configured_secrets: &[INSTANCE_SECRETS, ALERT_SECRETS],
+    reads_format: true,
     ..NOTHING
 };
 

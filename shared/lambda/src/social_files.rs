@@ -45,7 +45,7 @@ impl MediaBucket for SocialMediaBucket {
     ) -> BoxFuture<'a, Option<S3Location>> {
         async move {
             let key = format!("payloads/social.{name}");
-            let put = self.clients.s3.put_object().bucket(&self.bucket).key(&key);
+            let put = self.clients.s3().put_object().bucket(&self.bucket).key(&key);
             if put
                 .content_type(mime_type)
                 .body(bytes.into())
@@ -86,7 +86,7 @@ impl MediaBucket for SocialMediaBucket {
             } else {
                 self.read_object(&found).await
             };
-            let s3 = &self.clients.s3;
+            let s3 = self.clients.s3();
             if matches!(read, Ok(_) | Err(FileError::Lost(_)))
                 && s3
                     .delete_object()
@@ -114,7 +114,12 @@ const UNREADABLE: FileError = FileError::Unavailable {
 impl SocialMediaBucket {
     /// Finds the object whose key is `key`, with or without an ending. Returns its key and its size.
     async fn find_object(&self, key: &str) -> Result<Option<(String, i64)>, FileError> {
-        let lists = self.clients.s3.list_objects_v2().bucket(&self.bucket).prefix(key);
+        let lists = self
+            .clients
+            .s3()
+            .list_objects_v2()
+            .bucket(&self.bucket)
+            .prefix(key);
         let listed = lists.send().await.map_err(|_| UNREADABLE)?;
         let is_named = |name: &str| {
             let ending = name.strip_prefix(key);
@@ -128,7 +133,7 @@ impl SocialMediaBucket {
     }
 
     async fn read_object(&self, key: &str) -> Result<FileBytes, FileError> {
-        let gets = self.clients.s3.get_object().bucket(&self.bucket).key(key);
+        let gets = self.clients.s3().get_object().bucket(&self.bucket).key(key);
         let object = gets.send().await.map_err(|_| UNREADABLE)?;
         let bytes = object.body.collect().await.map_err(|_| UNREADABLE)?;
         Ok(FileBytes::from_bytes(bytes.to_vec()))

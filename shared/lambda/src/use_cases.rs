@@ -242,7 +242,7 @@ fn is_server_error(path: &str, status: StatusCode) -> bool {
     status.is_server_error() && status != StatusCode::NOT_IMPLEMENTED && !is_health
 }
 
-/// Answers a request, writes the metrics of it, and posts its spans.
+/// Answers a request, writes the metrics that are due, and posts its spans.
 async fn finish_invocation_after(request: Request, next: Next) -> Response {
     let path = request.uri().path().to_owned();
     let answer = next.run(request).await;

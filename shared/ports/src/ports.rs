@@ -47,7 +47,7 @@ pub use crate::port_error::{PortError, PortResult, RECORD_BYTES_MAX};
 pub use crate::retry_write::WRITE_TRIES;
 pub use crate::write_outcome::{CommitOutcome, WriteOutcome};
 pub use conversations::{ConversationFilter, ConversationPage, Conversations, EffectGuard};
-pub use dead_queues::{DeadLetterQueues, DeadQueueMessage};
+pub use dead_queues::{DeadLetterQueues, DeadQueueLook, DeadQueueMessage};
 pub use document_reader::{DocumentReader, DocumentToRead, ReadDocument, ReadingFailure};
 pub use effect_tool::{AskAnswer, CallAnswer, EffectTool, FenceAnswer, MissingEffectTool, SettlingAbility};
 pub use email::{AcceptedEmail, EmailError, EmailSenders};

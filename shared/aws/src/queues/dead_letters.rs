@@ -11,7 +11,7 @@ use recado_domain::dead_letter::{
 use recado_domain::ids::{TokenName, hash_parts};
 use recado_domain::millis;
 use recado_ports::ports::{
-    DeadLetterQueues, DeadQueueMessage, PortError, PortResult, QueueDepth, QueueDepths, System,
+    DeadLetterQueues, DeadQueueLook, DeadQueueMessage, PortError, PortResult, QueueDepth, QueueDepths, System,
 };
 
 /// Time for which a received dead message is hidden, in seconds. Short, since a person who looks into the queue, or
@@ -22,6 +22,14 @@ const HIDDEN_SECONDS: i32 = 5;
 impl<A: System + 'static> QueueDepths for AwsQueues<A> {
     async fn read_queue_depth(&self, queue: QueueName) -> PortResult<QueueDepth> {
         const WHAT: &str = "reading a queue's depth";
+        let url = self.config.queue_url(WHAT, queue)?;
+        self.read_depth_at(WHAT, url).await
+    }
+}
+
+impl<A: System> AwsQueues<A> {
+    /// Reads how many messages the queue at `url` holds.
+    async fn read_depth_at(&self, what: &'static str, url: &str) -> PortResult<QueueDepth> {
         use QueueAttributeName as Name;
         let names = [
             Name::ApproximateNumberOfMessages,
@@ -32,9 +40,9 @@ impl<A: System + 'static> QueueDepths for AwsQueues<A> {
             .clients
             .sqs
             .get_queue_attributes()
-            .queue_url(self.config.queue_url(WHAT, queue)?)
+            .queue_url(url)
             .set_attribute_names(Some(names.into()));
-        let output = request.send().await.map_err(|error| port_error(WHAT, &error))?;
+        let output = request.send().await.map_err(|error| port_error(what, &error))?;
         let attributes = output.attributes.unwrap_or_default();
         let number = |name| {
             attributes
@@ -49,9 +57,7 @@ impl<A: System + 'static> QueueDepths for AwsQueues<A> {
             oldest: None,
         })
     }
-}
 
-impl<A: System> AwsQueues<A> {
     /// Sends the copy of a dead letter to its queue's dead-letter queue. SQS cannot replace an earlier copy. In a FIFO
     /// queue, another copy of the same failure within five minutes is dropped.
     pub(super) async fn put_dead_letter_copy(
@@ -147,6 +153,22 @@ impl<A: System> DeadLetterQueues for AwsQueues<A> {
         Ok(messages
             .filter_map(|message| parse_dead_message(queue, message))
             .collect())
+    }
+
+    async fn plan_dead_look(&self, queue: QueueName) -> PortResult<DeadQueueLook> {
+        const WHAT: &str = "counting the messages of a dead-letter queue";
+        let now = self.system.now();
+        if !self.dead_looks.is_count_due(queue, now) {
+            return Ok(DeadQueueLook::Skip);
+        }
+        let url = self.config.dlq_url(WHAT, queue)?;
+        let count = self.read_depth_at(WHAT, url).await?.total_messages();
+        let count = usize::try_from(count).unwrap_or(usize::MAX);
+        Ok(self.dead_looks.plan_look(queue, count, now))
+    }
+
+    fn note_dead_look(&self, queue: QueueName, seen: usize, gone: usize) {
+        self.dead_looks.note_look(queue, seen, gone);
     }
 
     async fn remove_dead_message(&self, copy: &DeadQueueMessage) -> PortResult<()> {

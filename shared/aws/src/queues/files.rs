@@ -46,7 +46,7 @@ impl<A: System> Files for AwsQueues<A> {
         let bucket = self.bucket(WHAT)?;
         let lifetime =
             PresigningConfig::expires_in(URL_LIFETIME).map_err(|error| PortError::invalid(WHAT, error))?;
-        let request = self.clients.s3.get_object().bucket(bucket);
+        let request = self.clients.s3().get_object().bucket(bucket);
         let request = request
             .key(file_object_key(key))
             .response_content_disposition(disposition);

@@ -23,7 +23,7 @@ impl<A: System> AwsQueues<A> {
         content_type: &str,
         bytes: Vec<u8>,
     ) -> PortResult<()> {
-        let request = self.clients.s3.put_object().bucket(self.bucket(what)?);
+        let request = self.clients.s3().put_object().bucket(self.bucket(what)?);
         let request = request.key(key).content_type(content_type);
         let sent = Box::pin(request.body(ByteStream::from(bytes)).send()).await;
         sent.map(drop).map_err(|error| port_error(what, &error))
@@ -35,14 +35,14 @@ impl<A: System> AwsQueues<A> {
         what: &'static str,
         key: String,
     ) -> PortResult<Option<ByteStream>> {
-        let request = self.clients.s3.get_object().bucket(self.bucket(what)?);
+        let request = self.clients.s3().get_object().bucket(self.bucket(what)?);
         let sent = Box::pin(request.key(key).send()).await;
         Ok(none_if_missing(what, NO_OBJECT, sent)?.map(|output| output.body))
     }
 
     /// Deletes an object, if there is one.
     pub(super) async fn delete_object(&self, what: &'static str, key: String) -> PortResult<()> {
-        let request = self.clients.s3.delete_object().bucket(self.bucket(what)?);
+        let request = self.clients.s3().delete_object().bucket(self.bucket(what)?);
         let sent = request.key(key).send().await;
         sent.map(drop).map_err(|error| port_error(what, &error))
     }

@@ -15,6 +15,18 @@ pub(super) enum MetricValue {
     Seconds(Vec<f64>),
 }
 
+impl MetricValue {
+    /// Adds a later value of the same metric.
+    pub(super) fn add_value(&mut self, later: Self) {
+        match (self, later) {
+            (Self::Count(count), Self::Count(more)) => *count += more,
+            (Self::Seconds(values), Self::Seconds(more)) => values.extend(more),
+            // A metric is of one kind only.
+            (Self::Count(_) | Self::Seconds(_), _) => {}
+        }
+    }
+}
+
 /// A metric that is to be written.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct MetricPoint {

@@ -20,14 +20,43 @@ fn metrics_of(lines: &[Value]) -> Vec<LineMetric> {
     lines.iter().flat_map(|line| read_line(line).unwrap()).collect()
 }
 
-/// The lines of what `record` counts, in several invocations of one process.
-fn lines_after(recorder: &EmfRecorder, record: impl FnOnce()) -> Vec<Value> {
-    with_local_recorder(recorder, record);
-    format_lines(
-        NAMESPACE,
-        from_unix_millis(1_700_000_000_000),
-        recorder.take_points(),
-    )
+/// A process that nobody tells of its end.
+fn untold_process() -> MetricsWriter {
+    MetricsWriter::new(settings(MetricsMode::Totals))
+}
+
+/// A process that is told of its end.
+fn told_process() -> MetricsWriter {
+    let process = untold_process();
+    process.waiting.get_or_init(Mutex::default);
+    process
+}
+
+/// The lines after a run that ends at this second and counts what `record` counts.
+fn lines_at(process: &MetricsWriter, second: i64, record: impl FnOnce()) -> Vec<Value> {
+    with_local_recorder(&process.recorder, record);
+    process.end_run(from_unix_millis(second * 1_000))
+}
+
+fn lines_after(process: &MetricsWriter, record: impl FnOnce()) -> Vec<Value> {
+    lines_at(process, 1_700_000_000, record)
+}
+
+/// A run that answers a webhook.
+fn count_webhook() {
+    counter!(measure::WEBHOOKS, "provider" => "meta", "code" => "200").increment(1);
+    histogram!(measure::ACKNOWLEDGEMENT, "provider" => "meta").record(0.25);
+}
+
+/// Seconds under which lines are written, each with its sum of webhooks.
+fn webhooks_of(lines: &[Value]) -> Vec<(i64, f64)> {
+    let counted = |line: &Value| {
+        let metrics = read_line(line).unwrap();
+        let one = metrics.iter().find(|one| one.name == measure::WEBHOOKS).unwrap();
+        let millis = line["_aws"]["Timestamp"].as_i64().unwrap();
+        (millis / 1_000, one.values.iter().sum())
+    };
+    lines.iter().map(counted).collect()
 }
 
 fn metric(name: &str, dimensions: &[(&str, &str)], values: &[f64]) -> LineMetric {
@@ -40,9 +69,9 @@ fn metric(name: &str, dimensions: &[(&str, &str)], values: &[f64]) -> LineMetric
 }
 
 #[test]
-fn an_invocations_counts_are_written_once_without_the_instance() {
-    let recorder = EmfRecorder::default();
-    let first = lines_after(&recorder, || {
+fn a_runs_counts_are_written_once_without_the_instance() {
+    let process = untold_process();
+    let first = lines_after(&process, || {
         for instance in ["a", "b"] {
             counter!(measure::PROCESSED, "instance" => instance, "status" => "success").increment(2);
         }
@@ -67,11 +96,11 @@ fn an_invocations_counts_are_written_once_without_the_instance() {
     assert!(!first[0].to_string().contains("instance"));
     assert_eq!(first[0]["_aws"]["Timestamp"], 1_700_000_000_000_i64);
     assert_eq!(
-        lines_after(&recorder, || ()),
+        lines_after(&process, || ()),
         Vec::<Value>::new(),
         "they are written once"
     );
-    let again = lines_after(&recorder, || {
+    let again = lines_after(&process, || {
         counter!(measure::CONVERSATIONS_PARKED, "instance" => "a").increment(3);
     });
     assert_eq!(
@@ -82,8 +111,8 @@ fn an_invocations_counts_are_written_once_without_the_instance() {
 
 #[test]
 fn values_that_disagree_are_in_different_lines() {
-    let recorder = EmfRecorder::default();
-    let lines = lines_after(&recorder, || {
+    let process = untold_process();
+    let lines = lines_after(&process, || {
         for kind in ["input", "output"] {
             counter!(measure::TOKENS, "kind" => kind).increment(7);
         }
@@ -104,8 +133,8 @@ fn values_that_disagree_are_in_different_lines() {
 
 #[test]
 fn more_values_than_a_line_may_hold_are_all_written() {
-    let recorder = EmfRecorder::default();
-    let lines = lines_after(&recorder, || {
+    let process = untold_process();
+    let lines = lines_after(&process, || {
         for number in 0..250 {
             histogram!(measure::LATENCY, "stage" => "outbound").record(f64::from(number));
         }
@@ -119,8 +148,9 @@ fn more_values_than_a_line_may_hold_are_all_written() {
 
 #[test]
 fn every_metric_of_the_catalogue_can_be_written() {
-    let recorder = EmfRecorder::default();
-    let lines = lines_after(&recorder, || {
+    let process = untold_process();
+    let recorder = &process.recorder;
+    let lines = lines_after(&process, || {
         for metric in measure::METRICS {
             let labels: Vec<metrics::Label> = metric
                 .labels
@@ -146,6 +176,70 @@ fn every_metric_of_the_catalogue_can_be_written() {
             .iter()
             .all(|one| one.dimensions.iter().all(|(name, _)| name != "instance"))
     );
+}
+
+#[test]
+fn runs_that_follow_each_other_write_once_a_minute() {
+    let process = told_process();
+    let first = lines_at(&process, 1_000, count_webhook);
+    assert_eq!(
+        webhooks_of(&first),
+        [(1_000, 1.0)],
+        "the first message shows at once"
+    );
+    for second in 1_001..1_055 {
+        assert_eq!(lines_at(&process, second, count_webhook), Vec::<Value>::new());
+    }
+    let minute = lines_at(&process, 1_060, count_webhook);
+    assert_eq!(webhooks_of(&minute), [(1_060, 55.0)]);
+    let durations = metrics_of(&minute)
+        .into_iter()
+        .filter(|one| one.name == measure::ACKNOWLEDGEMENT);
+    assert_eq!(durations.map(|one| one.values.len()).sum::<usize>(), 55);
+    assert_eq!(lines_at(&process, 1_061, || ()), Vec::<Value>::new());
+}
+
+#[test]
+fn a_function_that_runs_each_minute_or_hour_writes_at_each_run() {
+    for apart in [59, 60, 3_600] {
+        let process = told_process();
+        for run in 1..5 {
+            let lines = lines_at(&process, run * apart, count_webhook);
+            assert_eq!(webhooks_of(&lines), [(run * apart, 1.0)], "{apart} s apart");
+        }
+    }
+}
+
+#[test]
+fn what_waited_while_the_process_slept_keeps_its_time() {
+    let process = told_process();
+    lines_at(&process, 1_000, count_webhook);
+    lines_at(&process, 1_010, count_webhook);
+    lines_at(&process, 1_020, count_webhook);
+    let lines = lines_at(&process, 4_600, count_webhook);
+    assert_eq!(webhooks_of(&lines), [(1_020, 2.0), (4_600, 1.0)]);
+}
+
+#[test]
+fn what_waits_is_written_at_the_end_of_the_process() {
+    let process = told_process();
+    lines_at(&process, 1_000, count_webhook);
+    lines_at(&process, 1_010, count_webhook);
+    lines_at(&process, 1_020, count_webhook);
+    // Lambda ends a process some minutes after its last run.
+    let left = process.end_process(from_unix_millis(1_900_000));
+    assert_eq!(webhooks_of(&left), [(1_020, 2.0)]);
+    let again = process.end_process(from_unix_millis(1_900_000));
+    assert_eq!(again, Vec::<Value>::new(), "it is written once");
+}
+
+#[test]
+fn a_process_that_is_not_told_of_its_end_writes_at_each_run() {
+    let process = untold_process();
+    for second in [1_000, 1_001] {
+        let lines = lines_at(&process, second, count_webhook);
+        assert_eq!(webhooks_of(&lines), [(second, 1.0)]);
+    }
 }
 
 /// The state of `count` instances, of which the one with this number is closed.

@@ -29,6 +29,17 @@ impl std::fmt::Debug for DeadQueueMessage {
     }
 }
 
+/// The part of a dead-letter queue that a pass looks through.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DeadQueueLook {
+    /// None of it: it holds nothing new.
+    Skip,
+    /// The beginning, as long as something is removed, and now and then the rest.
+    Beginning,
+    /// All of it.
+    Whole,
+}
+
 /// The dead-letter queues, and the redrive of dead letters to their own queues.
 #[async_trait]
 pub trait DeadLetterQueues: Send + Sync {
@@ -36,6 +47,15 @@ pub trait DeadLetterQueues: Send + Sync {
     /// seconds, so that the next call returns others. An empty result means that all messages were seen, as far as the
     /// queue can tell.
     async fn receive_dead_messages(&self, queue: QueueName) -> PortResult<Vec<DeadQueueMessage>>;
+
+    /// Returns the part of a dead-letter queue that this minute's pass looks through. A queue whose requests cost money skips minutes: what
+    /// it gave up by itself must be looked at within five, and the whole queue each hour.
+    async fn plan_dead_look(&self, _queue: QueueName) -> PortResult<DeadQueueLook> {
+        Ok(DeadQueueLook::Beginning)
+    }
+
+    /// Notes the result of a look: the number of messages that were received, and of those that were removed.
+    fn note_dead_look(&self, _queue: QueueName, _seen: usize, _gone: usize) {}
 
     /// Removes a received message. A message that is already gone is no error.
     async fn remove_dead_message(&self, copy: &DeadQueueMessage) -> PortResult<()>;

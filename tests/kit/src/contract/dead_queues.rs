@@ -6,7 +6,7 @@ use recado_domain::dead_letter::{DeadLetter, DeadLetterContent, QueueName, Redri
 use recado_domain::event::InboundJob;
 use recado_domain::ids::Ordinal;
 use recado_domain::wake_up::{OutboundJob, Redrive};
-use recado_ports::ports::{DeadLetterQueues, DeadQueueMessage, Queues};
+use recado_ports::ports::{DeadLetterQueues, DeadQueueLook, DeadQueueMessage, Queues};
 
 /// A dead letter on each FIFO queue.
 fn dead_letters() -> [DeadLetter; 2] {
@@ -64,6 +64,16 @@ pub async fn a_copy_is_received_with_the_death_it_names<Q: Queues + DeadLetterQu
         }
         queues.remove_dead_message(&copy).await.unwrap();
     }
+}
+
+pub async fn a_queue_that_holds_a_copy_is_looked_through<Q: Queues + DeadLetterQueues>(queues: &Q) {
+    let [dead_letter, _] = dead_letters();
+    queues.enqueue_dead_copy(&dead_letter).await.unwrap();
+    let copy = found(queues, &dead_letter).await;
+    let look = queues.plan_dead_look(dead_letter.queue).await.unwrap();
+    assert_ne!(look, DeadQueueLook::Skip);
+    queues.note_dead_look(dead_letter.queue, 1, 1);
+    queues.remove_dead_message(&copy).await.unwrap();
 }
 
 pub async fn what_was_received_is_not_handed_out_at_once_and_what_is_removed_never<

@@ -17,9 +17,9 @@ use recado_domain::wake_up::{OutboundJob, SendJob, TurnsJob};
 use recado_embedded::Embedded;
 use recado_features::FEATURES;
 use recado_pipeline::ports::{
-    ConnectionAnswer, Conversations, DeadLetterQueues, DeadQueueMessage, EventChange, FileBytes, FileError,
-    Files, InboundEntry, Inbox, OutboundEntry, PageRequest, PortError, PortResult, Queues,
-    RecordEventOutcome, System,
+    ConnectionAnswer, Conversations, DeadLetterQueues, DeadQueueLook, DeadQueueMessage, EventChange,
+    FileBytes, FileError, Files, InboundEntry, Inbox, OutboundEntry, PageRequest, PortError, PortResult,
+    Queues, RecordEventOutcome, System,
 };
 use recado_pipeline::reconcile::reconcile;
 use recado_pipeline::records::dead_letters::{DeadLetterFilter, find_dead_letter, list_dead_letters};
@@ -41,6 +41,10 @@ pub(crate) struct Bucket {
     bodies: Arc<Mutex<BTreeMap<String, (Timestamp, Value)>>>,
     /// What lies in the dead-letter queue of `inbound`.
     dead: Arc<Mutex<Vec<DeadQueueMessage>>>,
+    /// How much of it is looked through, if it says that.
+    look: Arc<Mutex<Option<DeadQueueLook>>>,
+    /// How many were received of it in each look, and removed.
+    noted: Arc<Mutex<Vec<(usize, usize)>>>,
     /// How long it takes to receive some of them.
     receive_ms: Arc<AtomicI64>,
     /// How many further timers of turns fail to be sent.
@@ -151,6 +155,18 @@ impl DeadLetterQueues for Bucket {
         Ok(dead.drain(..some).collect())
     }
 
+    async fn plan_dead_look(&self, queue: QueueName) -> PortResult<DeadQueueLook> {
+        let said = *self.look.lock().unwrap();
+        let said = said.filter(|_| queue == QueueName::Inbound);
+        Ok(said.unwrap_or(DeadQueueLook::Beginning))
+    }
+
+    fn note_dead_look(&self, queue: QueueName, seen: usize, gone: usize) {
+        if queue == QueueName::Inbound {
+            self.noted.lock().unwrap().push((seen, gone));
+        }
+    }
+
     async fn remove_dead_message(&self, _: &DeadQueueMessage) -> PortResult<()> {
         Ok(())
     }
@@ -175,6 +191,8 @@ pub(crate) fn world(setup: &Setup, patience_days: i64) -> World {
         inner: world.queues.clone(),
         bodies: Arc::default(),
         dead: Arc::default(),
+        look: Arc::default(),
+        noted: Arc::default(),
         receive_ms: Arc::default(),
         turns_fail: Arc::default(),
         reads_fail: Arc::default(),
@@ -389,12 +407,8 @@ async fn a_message_that_no_record_can_hold_is_given_up_at_once_with_the_reason()
     assert!(why.contains("a record holds 360000 at most"), "{why}");
 }
 
-#[tokio::test]
-async fn what_a_queue_gave_up_is_entered_although_it_lies_behind_hundreds_of_copies() {
-    let setup = Setup::set(Fixture::new()).await;
-    // A minute before the one in which the whole queue is looked through.
-    setup.pass((540 - setup.now().as_second()).rem_euclid(600));
-    let world = world(&setup, 3);
+/// So many copies of dead letters, and behind them a message that the queue gave up.
+fn copies_and_one_given_up(setup: &Setup, copies: u32) -> Vec<DeadQueueMessage> {
     let copy = |number: u32| DeadQueueMessage {
         queue: QueueName::Inbound,
         body: "{}".to_owned(),
@@ -410,7 +424,16 @@ async fn what_a_queue_gave_up_is_entered_although_it_lies_behind_hundreds_of_cop
         copy_of: None,
         ..copy(0)
     };
-    let dead = (1..=600).map(copy).chain([given_up]);
+    (1..=copies).map(copy).chain([given_up]).collect()
+}
+
+#[tokio::test]
+async fn what_a_queue_gave_up_is_entered_although_it_lies_behind_hundreds_of_copies() {
+    let setup = Setup::set(Fixture::new()).await;
+    // A minute before the one in which the whole queue is looked through.
+    setup.pass((540 - setup.now().as_second()).rem_euclid(600));
+    let world = world(&setup, 3);
+    let dead = copies_and_one_given_up(&setup, 600);
     world.queues.dead.lock().unwrap().extend(dead);
     reconcile(&world).await.unwrap();
     let left = world.queues.dead.lock().unwrap().len();
@@ -420,6 +443,25 @@ async fn what_a_queue_gave_up_is_entered_although_it_lies_behind_hundreds_of_cop
     let page = PageRequest::first(10);
     let dead_letters = list_dead_letters(&world.store, &DeadLetterFilter::default(), &page).await;
     assert_eq!(dead_letters.unwrap().items.len(), 1);
+}
+
+#[tokio::test]
+async fn a_queue_says_how_much_of_it_is_looked_through() {
+    let setup = Setup::set(Fixture::new()).await;
+    // The minute in which the whole of another queue is looked through.
+    setup.pass((-setup.now().as_second()).rem_euclid(600));
+    let world = world(&setup, 3);
+    let dead = copies_and_one_given_up(&setup, 25);
+    world.queues.dead.lock().unwrap().extend(dead);
+    let left = || world.queues.dead.lock().unwrap().len();
+    *world.queues.look.lock().unwrap() = Some(DeadQueueLook::Skip);
+    reconcile(&world).await.unwrap();
+    assert_eq!((left(), world.queues.noted.lock().unwrap().len()), (26, 0));
+    setup.pass(60);
+    *world.queues.look.lock().unwrap() = Some(DeadQueueLook::Whole);
+    reconcile(&world).await.unwrap();
+    assert_eq!(left(), 0);
+    assert_eq!(*world.queues.noted.lock().unwrap(), [(26, 1)]);
 }
 
 #[tokio::test]

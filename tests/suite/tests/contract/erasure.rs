@@ -66,7 +66,7 @@ impl Place {
     /// The keys and contents of the bucket's objects.
     async fn objects(&self) -> Vec<String> {
         let (s3, bucket) = (
-            &self.bench.clients.s3,
+            self.bench.clients.s3(),
             self.bench.config.bucket.as_deref().unwrap(),
         );
         let listed = s3.list_objects_v2().bucket(bucket).send().await.unwrap();

@@ -116,13 +116,13 @@ async fn make_queue(clients: &Clients, name: String) -> String {
 }
 
 pub(crate) async fn make_bucket(clients: &Clients, name: &str) -> String {
-    clients.s3.create_bucket().bucket(name).send().await.unwrap();
+    clients.s3().create_bucket().bucket(name).send().await.unwrap();
     name.to_owned()
 }
 
 async fn make_group(clients: &Clients, name: &str) -> String {
     clients
-        .scheduler
+        .scheduler()
         .create_schedule_group()
         .name(name)
         .send()
@@ -264,7 +264,7 @@ async fn a_turn_scheduled_twice_for_a_minute_is_one_schedule_and_the_first_stays
     let group = bench.config.schedule_group.clone().unwrap();
     let listed = bench
         .clients
-        .scheduler
+        .scheduler()
         .list_schedules()
         .group_name(&group)
         .send()
@@ -276,7 +276,7 @@ async fn a_turn_scheduled_twice_for_a_minute_is_one_schedule_and_the_first_stays
         let name = summary.name.clone().unwrap();
         let request = bench
             .clients
-            .scheduler
+            .scheduler()
             .get_schedule()
             .group_name(&group)
             .name(&name);

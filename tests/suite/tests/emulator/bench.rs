@@ -133,7 +133,7 @@ impl Bench {
 
     /// The bodies that are kept aside. One that is deleted meanwhile is left out.
     pub(crate) async fn payloads(&self) -> Vec<String> {
-        let (s3, bucket) = (&self.aws.s3, self.stack.output("BucketName"));
+        let (s3, bucket) = (self.aws.s3(), self.stack.output("BucketName"));
         let list = s3.list_objects_v2().bucket(bucket).prefix("payloads/");
         let objects = list.send().await.unwrap().contents.unwrap_or_default();
         let mut bodies = Vec::new();

@@ -20,7 +20,7 @@ async fn a_large_event_redriven_past_its_bodys_life_is_a_dead_letter_at_once_and
     let bucket = bench.stack.output("BucketName");
     let kept = bench
         .aws
-        .s3
+        .s3()
         .head_object()
         .bucket(bucket)
         .key(&key)
@@ -32,7 +32,7 @@ async fn a_large_event_redriven_past_its_bodys_life_is_a_dead_letter_at_once_and
         "{kept:?}"
     );
     // What the bucket's lifecycle does after 14 days.
-    let expire = bench.aws.s3.delete_object().bucket(bucket).key(&key);
+    let expire = bench.aws.s3().delete_object().bucket(bucket).key(&key);
     expire.send().await.unwrap();
     let document = json!({"instances": [
         {"id": instance, "tenant": "clinic", "agent": "ana", "provider": "evolution"},

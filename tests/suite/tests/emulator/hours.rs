@@ -135,7 +135,7 @@ async fn out_of_hours_a_turn_is_scheduled_for_the_opening_and_nobody_is_asked() 
     let schedule = eventually("the schedule", || async {
         let request = bench
             .aws
-            .scheduler
+            .scheduler()
             .list_schedules()
             .group_name("recado")
             .max_results(100);
@@ -143,7 +143,7 @@ async fn out_of_hours_a_turn_is_scheduled_for_the_opening_and_nobody_is_asked() 
             let name = summary.name.unwrap();
             let found = bench
                 .aws
-                .scheduler
+                .scheduler()
                 .get_schedule()
                 .group_name("recado")
                 .name(name)

@@ -1,5 +1,5 @@
 //! The metrics that the functions write into their logs: each line by the rules of the format, and its numbers those of what
-//! happened.
+//! happened. The emulator tells no process of its end, so each run writes what it counted.
 
 use crate::bench::{Bench, eventually};
 use crate::contact::Contact;

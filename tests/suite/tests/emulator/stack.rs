@@ -271,7 +271,7 @@ async fn put_parameters(aws: &Clients) {
     for (name, value) in PARAMETERS {
         let kind = aws_sdk_ssm::types::ParameterType::SecureString;
         let request = aws
-            .ssm
+            .ssm()
             .put_parameter()
             .name(name)
             .value(value)

@@ -20,7 +20,7 @@ use recado_domain::millis::add_duration;
 use recado_domain::outbox::OutboxState;
 use recado_domain::reason::Reason;
 use recado_domain::wake_up::{OutboundJob, SendJob, TurnsJob};
-use recado_ports::ports::{DeadQueueMessage, PortError, PortResult};
+use recado_ports::ports::{DeadQueueLook, DeadQueueMessage, PortError, PortResult};
 use recado_ports::records::configuration::find_config_by_external;
 use recado_ports::records::dead_letters::{find_dead_letter, find_failure_time};
 
@@ -44,11 +44,16 @@ fn is_full_look(now: Timestamp) -> bool {
     now.as_second().div_euclid(60) % FULL_LOOK_MINUTES == 0
 }
 
-/// Processes the dead-letter queue of `queue`: all of it each ten minutes, and as long as there is something to remove. Returns how
-/// many messages were removed.
+/// Processes the dead-letter queue of `queue`, as far as the queue wants it: usually all of it each ten minutes, and as long as there is
+/// something to remove. Returns how many messages were removed.
 pub(super) async fn collect_dead_queue(deps: &Deps, queue: QueueName) -> PortResult<usize> {
-    let mut gone = 0;
     let now = deps.system().now();
+    let is_whole = match deps.queues().plan_dead_look(queue).await? {
+        DeadQueueLook::Skip => return Ok(0),
+        DeadQueueLook::Beginning => is_full_look(now),
+        DeadQueueLook::Whole => true,
+    };
+    let (mut seen, mut gone) = (0, 0);
     let until = add_duration(now, COLLECT_TIME);
     for _ in 0..BATCHES_MAX {
         // The time is checked between batches only: every received message must be processed, because it is hidden from
@@ -61,6 +66,7 @@ pub(super) async fn collect_dead_queue(deps: &Deps, queue: QueueName) -> PortRes
             break;
         }
         let before = gone;
+        seen += batch.len();
         for copy in batch {
             let goes = match &copy.copy_of {
                 Some(dead_letter) => is_obsolete_copy(deps, &copy, dead_letter).await?,
@@ -71,10 +77,11 @@ pub(super) async fn collect_dead_queue(deps: &Deps, queue: QueueName) -> PortRes
                 gone += 1;
             }
         }
-        if gone == before && !is_full_look(now) {
+        if gone == before && !is_whole {
             break;
         }
     }
+    deps.queues().note_dead_look(queue, seen, gone);
     Ok(gone)
 }
 
