@@ -133,7 +133,7 @@ fn one_machine_joins_what_follows_with_the_last_write_of_each_step() {
 }
 
 /// The calls of an ordinary message on AWS.
-const ON_AWS: [&str; 12] = [
+const ON_AWS: [&str; 11] = [
     "webhook record_event",
     "webhook send_inbound",
     "processor latest",

@@ -318,7 +318,7 @@ fn run_deploy(stand_ins: &StandIns, resend: &EmailStandIn) -> Value {
 
 async fn secret(aws: &Clients, outputs: &Value, output: &str) -> String {
     let id = outputs[output].as_str().unwrap();
-    aws.secrets
+    aws.secrets()
         .get_secret_value()
         .secret_id(id)
         .send()
