@@ -30,6 +30,10 @@ use tracing::Instrument;
 /// Time until a message is retried that waits for a parked message of another thread.
 const PARKED_RECHECK: SignedDuration = SignedDuration::from_mins(1);
 
+/// Longest time until an attempt is looked at again that another worker makes. It mostly ends long before its lease, and what is behind
+/// the message waits for it.
+const RUNNING_RECHECK: SignedDuration = SignedDuration::from_secs(2);
+
 /// The result of handling one message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use]
@@ -311,7 +315,8 @@ async fn advance_message(
     match message.out.state {
         OutboxState::Queued => attempt::attempt_send(deps, context, message).await,
         OutboxState::Sending { lease_until, .. } if lease_until > now => {
-            Err(Stop::Later(Verdict::retry_at(lease_until, now)))
+            let at = lease_until.min(add_duration(now, RUNNING_RECHECK));
+            Err(Stop::Later(Verdict::retry_at(at, now)))
         }
         OutboxState::Sending { .. } => {
             message.out.mark_lease_ended(now)?;
