@@ -1,5 +1,5 @@
 //! The function `deferred-reply`: takes jobs from `turns`, some side by side. For a turn it asks the model, commits the reply and
-//! enqueues its send job.
+//! sends it, or enqueues its send job.
 
 use lambda_runtime::{Error, LambdaEvent, service_fn};
 use recado_domain::dead_letter::QueueName;

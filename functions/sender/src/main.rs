@@ -1,4 +1,4 @@
-//! The function `sender`: takes jobs from `outbound`, one at a time. It is the only function that sends.
+//! The function `sender`: takes jobs from `outbound`, one at a time. It sends what turns did not send themselves.
 
 use lambda_runtime::{Error, LambdaEvent, service_fn};
 use recado_domain::dead_letter::QueueName;

@@ -21,8 +21,7 @@ pub struct StepCommit<'a> {
     /// `true`: nothing is left to do for the queue message that the caller handles. A store that can acknowledges it in the same
     /// transaction; elsewhere the caller's verdict does it.
     pub acknowledges: bool,
-    /// `true`: the caller does the jobs of `outbound` itself where they are not enqueued in the transaction of the records
-    /// ([`StepOutcome::SendsLeft`]).
+    /// `true`: the caller does the jobs of `outbound` itself where records and queues lie apart ([`StepOutcome::SendsLeft`]).
     pub takes_sends: bool,
 }
 

@@ -9,10 +9,9 @@
 
 use super::DynamoStore;
 use super::changed_record::{ChangedDelivery, ChangedRecord, read_change};
-use super::expression::Expression;
 use super::item::{self, Item, number_attribute, text_attribute};
 use super::keys::TableKey;
-use super::log_head::LogHead;
+use super::log_head::{DoneChanges, LogHead, find_note_key};
 use super::push_connections::{add_installation, find_listening};
 use super::records;
 use super::stream_record::StreamRecord;
@@ -240,7 +239,7 @@ impl<A: System> DynamoStore<A> {
     ) -> PortResult<ChunkOutcome> {
         for round in 0..=RETRIES_MAX {
             let head = TableKey::for_event_log_head();
-            let done = TableKey::for_published_changes(&first.id);
+            let done = find_note_key(first);
             let asked = add_installation(chunk.logs.keys());
             let notes = asked
                 .iter()
@@ -257,10 +256,13 @@ impl<A: System> DynamoStore<A> {
                 return Ok(ChunkOutcome::DoneUpTo(place.to_owned()));
             }
             let head = LogHead::parse_head(find(&head))?;
+            if let Some(place) = head.find_done(first) {
+                return Ok(ChunkOutcome::DoneUpTo(place.to_owned()));
+            }
             for some in head.list_written_keys().chunks(100) {
                 self.table.get_settled_records(WHAT, some.to_vec()).await?;
             }
-            let actions = self.chunk_actions(&head, (done, last), chunk, retention)?;
+            let actions = self.chunk_actions(head, (first, last), chunk, retention)?;
             if self.table.run_transaction(WHAT, actions).await?.is_ok() {
                 let now = self.table.system.now();
                 return Ok(ChunkOutcome::Written(find_listening(asked, &found, now)));
@@ -273,20 +275,17 @@ impl<A: System> DynamoStore<A> {
 
     fn chunk_actions(
         &self,
-        head: &LogHead,
-        (done, last): (TableKey, &StreamRecord),
+        head: LogHead,
+        (first, last): (&StreamRecord, &StreamRecord),
         chunk: &Chunk,
         retention: SignedDuration,
     ) -> PortResult<Vec<TransactionAction>> {
         let now = self.table.system.now();
-        let noted_until = number_attribute(add_duration(now, NOTES_KEPT).as_second());
+        let before = head.newest;
+        let noted_until = add_duration(now, NOTES_KEPT);
         let kept_until = number_attribute(add_duration(now, retention).as_second());
-        let mut next = head
-            .newest
-            .unwrap_or_default()
-            .0
-            .saturating_add(1)
-            .max(number_of_time(now).0);
+        let newest = before.unwrap_or_default();
+        let mut next = newest.0.saturating_add(1).max(number_of_time(now).0);
         let mut written = Vec::new();
         let mut actions = Vec::new();
         for (tenant, events) in &chunk.logs {
@@ -310,19 +309,19 @@ impl<A: System> DynamoStore<A> {
                 ("message".to_owned(), text_attribute(message.as_str())),
                 ("tenant".to_owned(), text_attribute(owner.tenant.as_str())),
                 ("instance".to_owned(), text_attribute(owner.instance.as_str())),
-                ("ttl".to_owned(), noted_until.clone()),
+                ("ttl".to_owned(), number_attribute(noted_until.as_second())),
             ]);
             let key = TableKey::for_sent_note(message);
             actions.push(TransactionAction::put(key.into_item(note)));
         }
-        let note = Item::from([
-            ("last".to_owned(), text_attribute(last.sequence.as_str())),
-            ("ttl".to_owned(), noted_until),
-        ]);
-        let absent = Some(Expression::record_absent());
-        actions.push(TransactionAction::Put(done.into_item(note), absent));
-        let newest = written.last().map(|(_, place)| *place);
-        actions.push(LogHead { newest, written }.into_put(head.newest)?);
+        let mut after = LogHead {
+            newest: written.last().map(|(_, place)| *place),
+            written,
+            done: head.done,
+        };
+        let forgotten = after.remember_done(DoneChanges::new(first, last, now));
+        actions.extend(forgotten.map(|done| TransactionAction::put(done.build_note(noted_until))));
+        actions.push(after.into_put(before)?);
         Ok(actions)
     }
 

@@ -26,7 +26,7 @@ pub struct FirstAttempt {
     pub state: Box<InstanceState>,
 }
 
-/// Begins the first attempt at a reply that is about to be committed, if its first part may leave at once. The part is changed: it is in
+/// Begins the first attempt at a reply that is committed next, if its first part may leave at once. The part is changed: it is in
 /// its attempt, or has a slot that comes later. `None`: the parts are committed as queued. What stands in the way is then dealt with by
 /// the send job.
 ///

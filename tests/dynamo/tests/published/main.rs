@@ -159,6 +159,26 @@ async fn changes_that_come_again_are_not_published_again() {
     }
 }
 
+/// More transactions than the head of the log remembers.
+const OTHERS: usize = 20;
+
+#[tokio::test]
+async fn changes_that_come_again_behind_many_others_are_not_published_again() {
+    let (dynamo, store) = open(Hooks::new(Timestamp::now));
+    let mut published = 0;
+    let mut runs: Vec<Vec<StreamRecord>> = Vec::new();
+    for _ in 0..OTHERS {
+        answer_a_message(&store, &Fixture::new()).await;
+        let changes = all_changes(&dynamo).split_off(runs.iter().map(Vec::len).sum());
+        published += publish(&store, &changes).await.events;
+        runs.push(changes);
+    }
+    for changes in &runs {
+        assert_eq!(publish(&store, changes).await.events, 0);
+    }
+    assert_eq!(read(&store, None, 1_000).await.len(), published);
+}
+
 #[tokio::test]
 async fn a_status_waits_for_its_message_of_which_a_late_shard_tells() {
     let (dynamo, store) = open(Hooks::new(Timestamp::now));
