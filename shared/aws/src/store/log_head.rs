@@ -17,8 +17,8 @@ const WHAT: &str = "reading the head of the log of events";
 /// The number of transactions that the head remembers. With them it mostly has less than 1 KB, which is what a write is billed by.
 const DONE_MAX: usize = 8;
 
-/// Age up to which a transaction is noted in a record of its own, when the head is about to forget it. Changes mostly come again within a
-/// minute: a run that was cut off is repeated at once. 2 minutes.
+/// Age up to which a forgotten transaction is noted in a record of its own. Changes mostly come again within a minute: a run that was
+/// cut off is repeated at once. 2 minutes.
 const NOTED_WITHIN: SignedDuration = SignedDuration::from_mins(2);
 
 /// Changes that one transaction published.
