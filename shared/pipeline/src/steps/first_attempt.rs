@@ -39,16 +39,12 @@ pub async fn begin_first_attempt(
 ) -> Option<Box<FirstAttempt>> {
     let part = parts.first_mut()?;
     let mut message = part.clone().into_outgoing()?;
-    match try_to_begin(deps, bound, &mut message, deadline).await {
-        Ok(begun) => {
-            *part = begun.message.to_record();
-            Some(Box::new(begun))
-        }
-        Err(_) => {
-            part.out.as_mut()?.slot = message.out.slot;
-            None
-        }
-    }
+    let Ok(begun) = try_to_begin(deps, bound, &mut message, deadline).await else {
+        part.out.as_mut()?.slot = message.out.slot;
+        return None;
+    };
+    *part = begun.message.to_record();
+    Some(Box::new(begun))
 }
 
 /// Does all that precedes an attempt at a message that is not stored yet.
