@@ -8,6 +8,7 @@ use crate::read_ahead::read_ahead;
 use crate::required_variables::{FunctionNeeds, PROVIDERS};
 use crate::settings_record::read_variables;
 use crate::social::SocialQueue;
+use futures::future::BoxFuture;
 use futures::future::join;
 use recado_ai::{DocumentSettings, Model, ModelClientError, ModelSettings, ReadingLimits, ReadingPlace};
 use recado_aws::{
@@ -169,7 +170,16 @@ fn limit_document_reading(reader: &mut VariableReader) -> DocumentSettings {
 }
 
 /// Composes the dependencies of a function with these needs, which asks `features`. What its first run needs is read here, side by side.
-pub async fn compose_aws_deps(
+///
+/// The future is boxed here, so that it is compiled with this crate.
+pub fn compose_aws_deps<'a>(
+    needs: &'a FunctionNeeds,
+    features: &'static Features,
+) -> BoxFuture<'a, Result<AwsComposition, ComposeError>> {
+    Box::pin(compose_deps(needs, features))
+}
+
+async fn compose_deps(
     needs: &FunctionNeeds,
     features: &'static Features,
 ) -> Result<AwsComposition, ComposeError> {
