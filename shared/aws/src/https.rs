@@ -5,6 +5,7 @@
 //! until its first answer (counted in a debug build, 2026-12-01).
 
 use aws_sdk_s3::primitives::SdkBody;
+use aws_smithy_runtime_api::client::connection::{CaptureSmithyConnection, ConnectionMetadata};
 use aws_smithy_runtime_api::client::http::{
     HttpClient, HttpConnector, HttpConnectorFuture, HttpConnectorSettings, SharedHttpConnector,
 };
@@ -13,7 +14,7 @@ use aws_smithy_runtime_api::client::result::ConnectorError;
 use aws_smithy_runtime_api::client::runtime_components::RuntimeComponents;
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::Client;
-use hyper_util::client::legacy::connect::HttpConnector as TcpConnector;
+use hyper_util::client::legacy::connect::{CaptureConnection, HttpConnector as TcpConnector, capture_connection};
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use recado_http_client::{ClientError, build_tls_config};
 use rustls::pki_types::CertificateDer;
@@ -22,8 +23,8 @@ use std::ffi::OsStr;
 use std::time::Duration;
 use tokio::time::timeout;
 
-/// Longest time for connecting to an address.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
+/// Longest time for connecting, which the addresses of a name share: S3 names eight.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// The HTTP client of all services. Clones share their connections.
 #[derive(Debug, Clone)]
@@ -81,10 +82,14 @@ struct AwsHttpConnector {
 
 impl HttpConnector for AwsHttpConnector {
     fn call(&self, request: HttpRequest) -> HttpConnectorFuture {
-        let request = match request.try_into_http1x() {
+        let mut request = match request.try_into_http1x() {
             Ok(request) => request,
             Err(error) => return HttpConnectorFuture::ready(Err(ConnectorError::user(error.into()))),
         };
+        let connection = capture_connection(&mut request);
+        if let Some(captured) = request.extensions().get::<CaptureSmithyConnection>() {
+            captured.set_connection_retriever(move || describe_connection(&connection));
+        }
         let answer = timeout(self.answer_limit, self.http.client.request(request));
         HttpConnectorFuture::new(async move {
             let answer = answer
@@ -96,6 +101,18 @@ impl HttpConnector for AwsHttpConnector {
                 .map_err(|error| ConnectorError::other(error.into(), None))
         })
     }
+}
+
+/// Describes the connection of a request to the SDK, which closes it after an answer that shows a fault of the other side.
+fn describe_connection(captured: &CaptureConnection) -> Option<ConnectionMetadata> {
+    captured.connection_metadata().as_ref()?;
+    let captured = captured.clone();
+    let close = move || {
+        if let Some(connection) = captured.connection_metadata().as_ref() {
+            connection.poison();
+        }
+    };
+    Some(ConnectionMetadata::builder().proxied(false).poison_fn(close).build())
 }
 
 #[cfg(test)]

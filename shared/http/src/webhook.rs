@@ -276,15 +276,19 @@ impl WebhookState {
         let done = ingest(&self.deps, items, correlation).await?;
         measure::count_webhook_items(provider, &done);
         // Fields of the line itself: each field that a span gains later makes the span's text anew.
-        tracing::info!(
-            provider = provider.as_str(),
-            events = done.events,
-            duplicates = done.duplicates,
-            statuses = done.statuses,
-            notices = done.notices,
-            ignored = done.ignored,
-            "webhook acknowledged"
-        );
+        if done.brings_only_statuses() {
+            tracing::debug!(provider = provider.as_str(), statuses = done.statuses, "statuses acknowledged");
+        } else {
+            tracing::info!(
+                provider = provider.as_str(),
+                events = done.events,
+                duplicates = done.duplicates,
+                statuses = done.statuses,
+                notices = done.notices,
+                ignored = done.ignored,
+                "webhook acknowledged"
+            );
+        }
         let status = "ok";
         Ok(Json(WebhookAnswer { status, done }).into_response())
     }

@@ -8,11 +8,12 @@
 //! more crates.
 
 use axum::http::{Request, Uri};
-use futures::future::BoxFuture;
 use lambda_runtime_api_client::PooledClient;
 use lambda_runtime_api_client::body::Body;
 use std::time::Duration;
 use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::oneshot;
+use tokio::time::timeout;
 
 /// Path at which an extension is registered.
 const REGISTER: &str = "/2020-01-01/extension/register";
@@ -32,11 +33,18 @@ const REGISTER_LIMIT: Duration = Duration::from_secs(1);
 /// Runs `at_end` when Lambda ends this process. Returns `false` if Lambda will not tell. To be called within the runtime, before the
 /// first run.
 pub(crate) async fn run_at_end(runtime_api: &str, at_end: impl FnOnce() + Send + 'static) -> bool {
-    let Some(events) = register_extension(runtime_api).await else {
+    let Ok(endpoint) = runtime_api.parse::<Uri>() else {
         return false;
     };
-    // A start is over once the extension asks for events. None comes.
-    tokio::spawn(events);
+    if endpoint.authority().is_none() {
+        return false;
+    }
+    let (tells, registered) = oneshot::channel();
+    // It goes on if nobody waits any more: a start is over once a registered extension asks for events.
+    tokio::spawn(stay_registered(endpoint, tells));
+    if !matches!(timeout(REGISTER_LIMIT, registered).await, Ok(Ok(()))) {
+        return false;
+    }
     let Ok(mut terminated) = signal(SignalKind::terminate()) else {
         return false;
     };
@@ -48,28 +56,25 @@ pub(crate) async fn run_at_end(runtime_api: &str, at_end: impl FnOnce() + Send +
     true
 }
 
-/// Registers the extension. Returns its request for events; `None` if the runtime API knows no extensions.
-async fn register_extension(runtime_api: &str) -> Option<BoxFuture<'static, ()>> {
-    let endpoint: Uri = runtime_api.parse().ok()?;
-    endpoint.authority()?;
+/// Registers the extension, tells that, and asks for events, of which none comes. Ends at once if the runtime API knows no extensions.
+async fn stay_registered(endpoint: Uri, registered: oneshot::Sender<()>) -> Option<()> {
     let client = PooledClient::builder().with_endpoint(endpoint).build();
     let request = Request::post(REGISTER)
         .header("lambda-extension-name", NAME)
         .header("content-type", "application/json")
         .body(Body::from(r#"{"events":[]}"#))
         .ok()?;
-    let answer = tokio::time::timeout(REGISTER_LIMIT, client.call(request)).await;
-    let answer = answer.ok()?.ok()?;
+    let answer = client.call(request).await.ok()?;
     let id = answer.headers().get(ID_HEADER)?;
     let request = Request::get(NEXT_EVENT)
         .header(ID_HEADER, id)
         .body(Body::empty())
         .ok()?;
     let events = client.call(request);
-    Some(Box::pin(async move {
-        // An answer or an error says nothing that this process needs.
-        let _end = events.await;
-    }))
+    registered.send(()).ok();
+    // An answer or an error says nothing that this process needs.
+    let _end = events.await;
+    None
 }
 
 #[cfg(test)]

@@ -12,9 +12,9 @@ const EVENTS_AT_ONCE: usize = 16;
 
 impl Deps {
     /// Commits a step. Where records and queues lie in one database, all of it is one transaction, with the acknowledgement
-    /// ([`recado_ports::ports::Queues::commit_step`]). Elsewhere the records are written first and the jobs are enqueued after them, but
-    /// the send jobs of a caller that takes these. If the process ends in between, the queue message comes again, and its records say
-    /// which jobs must follow.
+    /// ([`recado_ports::ports::Queues::commit_step`]). Elsewhere the records are written first and the jobs are enqueued after them, unless
+    /// the caller takes these. If the process ends in between, the queue message comes again, and its records say which jobs must
+    /// follow.
     ///
     /// # Errors
     /// If the store or a queue cannot be reached. The records may be written, and some of the jobs enqueued.
@@ -43,13 +43,11 @@ impl Deps {
         if outcome != StepOutcome::Committed {
             return Ok(outcome);
         }
-        let is_left = |job: &StepJob| step.takes_sends && matches!(job, StepJob::Outbound(..));
-        let (left, enqueued): (Vec<&StepJob>, Vec<&StepJob>) = step.jobs.iter().partition(|job| is_left(job));
-        self.enqueue_step_jobs(enqueued).await?;
-        if left.is_empty() {
-            return Ok(outcome);
+        if step.takes_jobs {
+            return Ok(StepOutcome::JobsLeft);
         }
-        Ok(StepOutcome::SendsLeft)
+        self.enqueue_step_jobs(&step.jobs).await?;
+        Ok(outcome)
     }
 
     async fn record_then_enqueue(&self, jobs: &[InboundJob]) -> PortResult<Vec<RecordEventOutcome>> {
@@ -74,7 +72,7 @@ impl Deps {
         Ok(found)
     }
 
-    async fn enqueue_step_jobs(&self, jobs: Vec<&StepJob>) -> PortResult<()> {
+    async fn enqueue_step_jobs(&self, jobs: &[StepJob]) -> PortResult<()> {
         for job in jobs {
             match job {
                 StepJob::Turns(job, delay) => self.queues().enqueue_turns_job(job, *delay).await?,

@@ -2,6 +2,7 @@
 
 use crate::Deps;
 use crate::steps::queue_message::{REQUEUE_AFTER_RECEIVES, decide_verdict, parse_queue_message};
+use crate::steps::sending::find_last_start;
 use crate::steps::trace_span::continue_trace;
 use crate::steps::verdict::Verdict;
 use crate::steps::wake_up::enqueue_outbound;
@@ -10,6 +11,7 @@ use crate::usecases::{reply, send};
 use futures::future::BoxFuture;
 use jiff::{SignedDuration, Timestamp};
 use recado_domain::dead_letter::{QueueName, TurnsMessage};
+use recado_domain::millis::add_duration;
 use recado_domain::wake_up::{OutboundJob, TurnsJob};
 use recado_ports::ports::{EmailSenders, PortError, PortResult};
 use recado_ports::records::dead_letters::remove_dead_letter;
@@ -94,15 +96,27 @@ async fn wait_for_fraction(deps: &Deps, at: Timestamp) {
     }
 }
 
+/// Longest wait of an unfinished send job inside the function, before it is enqueued: a FIFO queue delays no single message.
+const WAIT_BEFORE_QUEUE_MAX: SignedDuration = SignedDuration::from_secs(5);
+
 /// Does the send job of a reply that was just committed: no queue stands between the two. What cannot be finished at once is enqueued,
 /// such as a message that waits for its slot or for an earlier one. If the process ends before, the turn job comes again and finds the
 /// open messages.
 async fn send_or_enqueue(deps: &Deps, left: LeftSend, deadline: Option<Timestamp>) -> PortResult<()> {
-    let LeftSend { job, begun } = left;
-    match send::handle_send_job(deps, &job, begun, 1, deadline).await {
-        Verdict::Done => Ok(()),
-        Verdict::Retry { .. } => enqueue_outbound(deps, job.into()).await,
+    let LeftSend { job, begun, rest } = left;
+    let verdict = send::handle_send_job(deps, &job, begun, 1, deadline).await;
+    if let Some(rest) = rest {
+        deps.queues().enqueue_turns_job(&rest, Duration::ZERO).await?;
     }
+    let Verdict::Retry { after } = verdict else {
+        return Ok(());
+    };
+    let again_at = add_duration(deps.system().now(), after);
+    let has_time = find_last_start(deps, deadline).is_none_or(|last| again_at < last);
+    if after <= WAIT_BEFORE_QUEUE_MAX && has_time {
+        deps.system().sleep(after.unsigned_abs()).await;
+    }
+    enqueue_outbound(deps, job.into()).await
 }
 
 /// Handles one message of the queue `outbound`. `receives` is how often the queue has delivered it. No attempt begins that may not

@@ -21,8 +21,8 @@ pub struct StepCommit<'a> {
     /// `true`: nothing is left to do for the queue message that the caller handles. A store that can acknowledges it in the same
     /// transaction; elsewhere the caller's verdict does it.
     pub acknowledges: bool,
-    /// `true`: the caller does the jobs of `outbound` itself where records and queues lie apart ([`StepOutcome::SendsLeft`]).
-    pub takes_sends: bool,
+    /// `true`: the caller takes care of the jobs where records and queues lie apart ([`StepOutcome::JobsLeft`]).
+    pub takes_jobs: bool,
 }
 
 /// The records of a step.
@@ -77,9 +77,9 @@ pub enum StepOutcome {
     Recorded(Vec<RecordEventOutcome>),
     /// The records are written, and the jobs are enqueued.
     Committed,
-    /// The records are written, and the jobs are enqueued but those of `outbound`. The caller does these at once, and enqueues what
-    /// it cannot finish.
-    SendsLeft,
+    /// The records are written, and no job is enqueued. The caller sends at once, and enqueues the other jobs and what it cannot
+    /// finish.
+    JobsLeft,
     /// The event's message was stored before, at this position. Nothing was written.
     AlreadyStored(MessagePosition),
     /// Another writer was faster. Nothing was written.

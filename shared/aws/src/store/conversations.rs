@@ -50,7 +50,8 @@ pub(super) fn commit_actions(
 ) -> PortResult<Vec<TransactionAction>> {
     let mut actions = vec![put_conversation(what, conversation)?];
     for message in messages {
-        actions.push(TransactionAction::put(records::message_item(what, message)?));
+        let first = message.as_first_stored();
+        actions.push(TransactionAction::put(records::message_item(what, &first)?));
         if records::stays_open(message) {
             actions.push(TransactionAction::put(records::open_message_item(what, message)?));
         }

@@ -7,7 +7,7 @@ use super::stream_record::StreamRecord;
 use super::transaction::TransactionAction;
 use jiff::{SignedDuration, Timestamp};
 use recado_domain::ids::{TenantId, hash_parts};
-use recado_domain::millis;
+use recado_domain::millis::{self, add_duration};
 use recado_domain::published_event::EventCursor;
 use recado_ports::ports::{PortError, PortResult};
 use serde::{Deserialize, Serialize};
@@ -20,6 +20,9 @@ const DONE_MAX: usize = 8;
 /// Age up to which a forgotten transaction is noted in a record of its own. Changes mostly come again within a minute: a run that was
 /// cut off is repeated at once. 2 minutes.
 const NOTED_WITHIN: SignedDuration = SignedDuration::from_mins(2);
+
+/// Greatest difference between the clocks of the stream and of a function, with the fraction of a second that the stream leaves out.
+const CLOCKS_DIFFER_MAX: SignedDuration = SignedDuration::from_mins(1);
 
 /// Changes that one transaction published.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -74,6 +77,13 @@ impl LogHead {
         let hash = hash_first(first);
         let done = self.done.iter().find(|done| done.first == hash)?;
         Some(&done.last)
+    }
+
+    /// Returns `true` if the changes that begin with `first` may be published although the head does not remember them. It remembers
+    /// all that was published since the oldest that it knows.
+    pub(super) fn may_have_forgotten(&self, first: &StreamRecord) -> bool {
+        let oldest = self.done.first().filter(|_| self.done.len() >= DONE_MAX);
+        oldest.is_some_and(|oldest| first.at < add_duration(oldest.at, CLOCKS_DIFFER_MAX))
     }
 
     /// Remembers what is published now. Returns what is to be noted in a record of its own, since it is forgotten with the next

@@ -25,6 +25,7 @@ use recado_domain::published_event::{EventCursor, MessageOwner, PublishedEvent};
 use recado_ports::ports::{PortError, PortResult, System};
 use recado_ports::records::configuration::find_config_by_id;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::time::Duration;
 
 const WHAT: &str = "publishing changes";
 
@@ -40,6 +41,9 @@ const SENT_MAX: usize = 15;
 /// Time for which a later status of a message waits until it is published that the message was sent. The shard of the stream that
 /// tells of the message may be late. 5 minutes.
 const SENT_WAIT: SignedDuration = SignedDuration::from_mins(5);
+
+/// Pause before changes come again that wait for another shard.
+const WAIT_PAUSE: Duration = Duration::from_millis(500);
 
 /// Time for which it is noted which changes are published, and that a message was sent. The stream holds changes for a day.
 const NOTES_KEPT: SignedDuration = SignedDuration::from_hours(36);
@@ -126,6 +130,8 @@ impl<A: System> DynamoStore<A> {
                 }
             }
             if chunk.waits {
+                // Lambda hands the rest out at once.
+                self.table.system.sleep(WAIT_PAUSE).await;
                 published.come_back = behind.first().map(|change| change.sequence.clone());
                 break;
             }
@@ -238,39 +244,61 @@ impl<A: System> DynamoStore<A> {
         retention: SignedDuration,
     ) -> PortResult<ChunkOutcome> {
         for round in 0..=RETRIES_MAX {
-            let head = TableKey::for_event_log_head();
-            let done = find_note_key(first);
-            let asked = add_installation(chunk.logs.keys());
-            let notes = asked
-                .iter()
-                .map(|tenant| TableKey::for_push_listening(tenant.as_ref()));
-            let keys = notes.chain([head.clone(), done.clone()]).collect();
-            let found = self.table.get_records(WHAT, keys, true).await?;
-            let find = |key: &TableKey| {
-                found
-                    .iter()
-                    .find(|item| TableKey::from_item(item).as_ref() == Some(key))
-            };
-            if let Some(note) = find(&done) {
-                let place = item::get_string(note, "last").unwrap_or(&first.sequence);
-                return Ok(ChunkOutcome::DoneUpTo(place.to_owned()));
+            let key = vec![TableKey::for_event_log_head()];
+            let found = self.table.get_records(WHAT, key, true).await?;
+            let head = LogHead::parse_head(found.first())?;
+            if let Some(place) = self.find_published_place(&head, first).await? {
+                return Ok(ChunkOutcome::DoneUpTo(place));
             }
-            let head = LogHead::parse_head(find(&head))?;
-            if let Some(place) = head.find_done(first) {
-                return Ok(ChunkOutcome::DoneUpTo(place.to_owned()));
-            }
-            for some in head.list_written_keys().chunks(100) {
-                self.table.get_settled_records(WHAT, some.to_vec()).await?;
-            }
+            self.wait_until_visible(&head).await?;
             let actions = self.chunk_actions(head, (first, last), chunk, retention)?;
             if self.table.run_transaction(WHAT, actions).await?.is_ok() {
-                let now = self.table.system.now();
-                return Ok(ChunkOutcome::Written(find_listening(asked, &found, now)));
+                return self.find_listeners(chunk).await.map(ChunkOutcome::Written);
             }
             // Another process published meanwhile: the changes of another shard, or these.
             self.table.wait_before_retry(round).await;
         }
         Err(PortError::contended(WHAT))
+    }
+
+    /// Returns the place up to which the changes that begin with `first` are published; `None` if they are not. The note is read behind
+    /// the head, and only if the head may have forgotten them.
+    async fn find_published_place(
+        &self,
+        head: &LogHead,
+        first: &StreamRecord,
+    ) -> PortResult<Option<String>> {
+        if let Some(place) = head.find_done(first) {
+            return Ok(Some(place.to_owned()));
+        }
+        if !head.may_have_forgotten(first) {
+            return Ok(None);
+        }
+        let notes = self.table.get_records(WHAT, vec![find_note_key(first)], true).await?;
+        let place = |note: &Item| item::get_string(note, "last").unwrap_or(&first.sequence).to_owned();
+        Ok(notes.first().map(place))
+    }
+
+    /// Waits until all records of the newest transaction are visible. Mostly they are, and one read of each shows that.
+    async fn wait_until_visible(&self, head: &LogHead) -> PortResult<()> {
+        let keys = head.list_written_keys();
+        let seen = self.table.get_records(WHAT, keys.clone(), true).await?;
+        if seen.len() < keys.len() {
+            for some in keys.chunks(100) {
+                self.table.get_settled_records(WHAT, some.to_vec()).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Finds out who listens to the events of a chunk. Who began a moment ago may be missed, and asks once a minute.
+    async fn find_listeners(&self, chunk: &Chunk) -> PortResult<BTreeSet<Option<TenantId>>> {
+        let asked = add_installation(chunk.logs.keys());
+        let notes = asked
+            .iter()
+            .map(|tenant| TableKey::for_push_listening(tenant.as_ref()));
+        let found = self.table.get_records(WHAT, notes.collect(), false).await?;
+        Ok(find_listening(asked, &found, self.table.system.now()))
     }
 
     fn chunk_actions(

@@ -8,7 +8,7 @@ use crate::conversation::Conversation;
 use crate::debounce::asks_short_answer;
 use crate::ids::{CorrelationId, IdempotencyKey, Ordinal};
 use crate::options::SendOptions;
-use crate::outbox::{Author, Outbox};
+use crate::outbox::{Author, Outbox, OutboxState};
 use crate::rate::Rate;
 use jiff::Timestamp;
 use std::borrow::Cow;
@@ -40,6 +40,21 @@ impl OutgoingSide for Option<Outbox> {
 }
 
 impl Message {
+    /// Returns the message as it is read until its end is known: queued, although it may be stored with its first attempt.
+    pub fn as_first_stored(&self) -> Cow<'_, Self> {
+        let out = self.out.as_ref();
+        if !out.is_some_and(|out| matches!(out.state, OutboxState::Sending { .. })) {
+            return Cow::Borrowed(self);
+        }
+        let mut first = self.clone();
+        if let Some(out) = &mut first.out {
+            out.state = OutboxState::Queued;
+            out.attempts = 0;
+            out.history.truncate(1);
+        }
+        Cow::Owned(first)
+    }
+
     /// Returns the message as an outgoing message. `None` if it came in or was typed on the phone.
     pub fn into_outgoing(mut self) -> Option<Outgoing> {
         let out = self.out.take()?;

@@ -5,16 +5,22 @@ use crate::Deps;
 use crate::deps::capabilities;
 use crate::hooks::send_form::MessageForm;
 use crate::hooks::send_gate::SendMoment;
-use crate::steps::sending::{SendContext, StepResult, Stop, ask_gates, begin_attempt, find_last_start};
+use crate::steps::enabled_instance::find_instance_of;
+use crate::steps::sending::{
+    SendContext, StepResult, Stop, ask_gates, begin_attempt, find_last_start, warn_of_long_wait,
+};
 use jiff::Timestamp;
 use recado_domain::config::InstanceConfig;
-use recado_domain::instance::{InFlightSend, InstanceState};
+use recado_domain::instance::{ConnectionStatus, InFlightSend, InstanceState};
 use recado_domain::message::{Message, Outgoing};
+use recado_domain::service_window::is_window_open;
 use recado_ports::ports::{Reservation, SlotTurn};
+use std::sync::Arc;
 
 /// An attempt that is stored with its message, and that is to be made at once.
 #[derive(Debug)]
 pub struct FirstAttempt {
+    pub bound: Arc<InstanceConfig>,
     pub message: Outgoing,
     pub flight: InFlightSend,
     pub form: MessageForm,
@@ -33,13 +39,12 @@ pub struct FirstAttempt {
 /// A takeover since the conversation was read refuses the commit, and with it the attempt: this is what the claim's guard does else.
 pub async fn begin_first_attempt(
     deps: &Deps,
-    bound: &InstanceConfig,
     parts: &mut [Message],
     deadline: Option<Timestamp>,
 ) -> Option<Box<FirstAttempt>> {
     let part = parts.first_mut()?;
     let mut message = part.clone().into_outgoing()?;
-    let Ok(begun) = try_to_begin(deps, bound, &mut message, deadline).await else {
+    let Ok(begun) = try_to_begin(deps, &mut message, deadline).await else {
         part.out.as_mut()?.slot = message.out.slot;
         return None;
     };
@@ -47,16 +52,17 @@ pub async fn begin_first_attempt(
     Some(Box::new(begun))
 }
 
-/// Does all that precedes an attempt at a message that is not stored yet.
+/// Does all that precedes an attempt at a message that is not stored yet. It is stopped before a form may write something about it.
 async fn try_to_begin(
     deps: &Deps,
-    bound: &InstanceConfig,
     message: &mut Outgoing,
     deadline: Option<Timestamp>,
 ) -> StepResult<FirstAttempt> {
-    let capabilities = capabilities(deps, bound);
+    let found = find_instance_of(deps, &message.instance, &message.tenant).await?;
+    let bound = found.ok_or(Stop::Finished)?;
+    let capabilities = capabilities(deps, &bound);
     let context = SendContext {
-        bound,
+        bound: &bound,
         capabilities: &capabilities,
         last_start: find_last_start(deps, deadline),
         known: None,
@@ -65,7 +71,9 @@ async fn try_to_begin(
     let thread = message.conversation.thread_id();
     let goes_behind =
         !message.out.beside.is_empty() || !deps.store().list_open_messages(thread).await?.is_empty();
-    if goes_behind {
+    let is_closed =
+        capabilities.has_service_window && !is_window_open(message.out.last_inbound_at, deps.system().now());
+    if goes_behind || is_closed {
         return Err(Stop::Finished);
     }
     ask_gates(deps, context, message, SendMoment::Queued).await?;
@@ -89,6 +97,7 @@ async fn try_to_begin(
     begin_attempt(deps, message, now)?;
     let flight = InFlightSend::of_attempt(message, &message.content_as_sent()).ok_or(Stop::Finished)?;
     Ok(FirstAttempt {
+        bound: Arc::clone(&bound),
         message: message.clone(),
         flight,
         form,
@@ -98,17 +107,28 @@ async fn try_to_begin(
     })
 }
 
-/// Reserves the slot of the attempt, and returns it with the instance's state. A slot that comes later is kept for the send job.
+/// Returns the slot of the attempt with the instance's state: one that an earlier try reserved, or a new one. A slot that comes later is
+/// kept for the send job.
 async fn reserve_present_slot(
     deps: &Deps,
     context: SendContext<'_>,
     message: &mut Outgoing,
 ) -> StepResult<(Timestamp, Box<InstanceState>)> {
     let (instance, now) = (&context.bound.instance, deps.system().now());
-    let rate = instance.resolve_rate(context.capabilities, deps.settings().rate);
-    let reserves = deps.store().reserve_slot(&instance.id, rate, SlotTurn::Next, now);
-    let Reservation::Slot { at, state } = reserves.await? else {
-        return Err(Stop::Finished);
+    let (at, state) = if let Some(at) = message.out.usable_slot(now) {
+        let state = deps.store().read_instance_state(&instance.id).await?;
+        if state.connection != ConnectionStatus::Open {
+            return Err(Stop::Finished);
+        }
+        (at, Box::new(state))
+    } else {
+        let rate = instance.resolve_rate(context.capabilities, deps.settings().rate);
+        let reserves = deps.store().reserve_slot(&instance.id, rate, SlotTurn::Next, now);
+        let Reservation::Slot { at, state } = reserves.await? else {
+            return Err(Stop::Finished);
+        };
+        warn_of_long_wait(&instance.id, at.duration_since(now), rate);
+        (at, state)
     };
     message.out.slot = Some(at);
     if at > now {

@@ -5,11 +5,13 @@ use crate::hooks::send_gate::SendMoment;
 use crate::steps::verdict::Verdict;
 use jiff::{SignedDuration, Timestamp};
 use recado_domain::config::InstanceConfig;
+use recado_domain::ids::InstanceId;
 use recado_domain::instance::InstanceState;
 use recado_domain::message::Outgoing;
 use recado_domain::millis::add_duration;
 use recado_domain::outbox::InvalidTransition;
 use recado_domain::provider::ProviderCapabilities;
+use recado_domain::rate::{Rate, is_long_wait};
 use recado_domain::reason::Reason;
 use recado_ports::ports::PortError;
 use recado_ports::random_id::generate_nonce;
@@ -107,4 +109,12 @@ pub fn begin_attempt(deps: &Deps, message: &mut Outgoing, now: Timestamp) -> Res
     message
         .out
         .claim_attempt(generate_nonce(deps.system()), now, until)
+}
+
+/// Logs a warning if a message waits long for its slot.
+pub fn warn_of_long_wait(instance: &InstanceId, wait: SignedDuration, rate: Rate) {
+    if is_long_wait(wait, rate) {
+        let wait_seconds = wait.as_secs();
+        tracing::warn!(instance_id = %instance, wait_seconds, "a message waits long for a slot of its instance's rate");
+    }
 }

@@ -49,6 +49,13 @@ pub struct IngestReport {
     pub ignored: usize,
 }
 
+impl IngestReport {
+    /// Returns `true` if the webhook brought delivery statuses and nothing else.
+    pub fn brings_only_statuses(&self) -> bool {
+        self.statuses > 0 && self.events + self.duplicates + self.notices + self.ignored == 0
+    }
+}
+
 /// Stores every part of a webhook, or returns an error. After an error the provider must repeat the webhook; parts that
 /// are stored already do no harm. The future is boxed here, so that it is compiled with this crate.
 pub fn ingest<'a>(
@@ -116,7 +123,7 @@ async fn record_events(
         records: StepRecords::Events(&jobs),
         jobs: Vec::new(),
         acknowledges: false,
-        takes_sends: false,
+        takes_jobs: false,
     };
     let StepOutcome::Recorded(recorded) = deps.commit_step(&step).await? else {
         return Err(PortError::contended("event"));

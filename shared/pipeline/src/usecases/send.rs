@@ -138,20 +138,13 @@ async fn make_first_attempt(
     deadline: Option<Timestamp>,
 ) -> PortResult<Option<Verdict>> {
     let is_last = begun.message.ordinal == job.upto;
-    let found = find_instance_of(deps, &begun.message.instance, &begun.message.tenant).await?;
-    let Some(bound) = found else { return Ok(None) };
-    let context = SendContext {
-        bound: &bound,
-        capabilities: &deps.providers().capabilities(bound.instance.provider),
-        last_start: find_last_start(deps, deadline),
-        known: None,
-        ends_job: is_last,
-    };
-    Ok(match attempt::finish_first_attempt(deps, context, begun).await? {
-        Handled::Finished if is_last => Some(Verdict::Done),
-        Handled::Finished | Handled::Void => None,
-        Handled::Later(verdict) => Some(verdict),
-    })
+    Ok(
+        match attempt::finish_first_attempt(deps, begun, deadline, is_last).await? {
+            Handled::Finished if is_last => Some(Verdict::Done),
+            Handled::Finished | Handled::Void => None,
+            Handled::Later(verdict) => Some(verdict),
+        },
+    )
 }
 
 async fn work_on_job(

@@ -18,7 +18,7 @@ async fn commit<Q: Queues>(
         records,
         jobs,
         acknowledges: true,
-        takes_sends: false,
+        takes_jobs: false,
     };
     Some(queues.commit_step(&step)?.await)
 }

@@ -79,7 +79,7 @@ impl<Q: Queues> FaultyPort<Q> {
             }
             (StepRecords::Inbound(write), outcome) => {
                 let stored = match outcome {
-                    StepOutcome::Committed | StepOutcome::SendsLeft => StoreInboundOutcome::Stored,
+                    StepOutcome::Committed | StepOutcome::JobsLeft => StoreInboundOutcome::Stored,
                     StepOutcome::AlreadyStored(place) => StoreInboundOutcome::AlreadyStored(place.clone()),
                     StepOutcome::Conflict | StepOutcome::Recorded(_) => StoreInboundOutcome::Conflict,
                 };

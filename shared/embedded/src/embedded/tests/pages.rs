@@ -120,7 +120,7 @@ async fn commit(store: &Embedded, records: StepRecords<'_>, jobs: Vec<StepJob>) 
         records,
         jobs,
         acknowledges: true,
-        takes_sends: false,
+        takes_jobs: false,
     };
     succeed(store.commit_step(&step).unwrap()).await
 }

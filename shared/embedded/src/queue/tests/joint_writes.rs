@@ -37,7 +37,7 @@ async fn commit(worker: &Embedded, records: StepRecords<'_>, jobs: Vec<StepJob>)
         records,
         jobs,
         acknowledges: true,
-        takes_sends: false,
+        takes_jobs: false,
     };
     worker.commit_step(&step).unwrap().await
 }

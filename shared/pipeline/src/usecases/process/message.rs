@@ -133,7 +133,7 @@ async fn try_to_store_message(
     let (silence, unknown) = (silence(goes_on), silence(true));
     let (outcome, stored) = save_arrival(deps, arrival, conversation, &message, silence).await?;
     Ok(match outcome {
-        StepOutcome::Committed | StepOutcome::SendsLeft => {
+        StepOutcome::Committed | StepOutcome::JobsLeft => {
             let now = deps.system().now();
             record_stage(&bound.instance.id, MessageStage::Inbound, job.received_at, now);
             WriteAttempt::Done(stored)
@@ -215,7 +215,7 @@ async fn save_arrival(
         }),
         jobs: turn.into_iter().collect(),
         acknowledges: is_finished,
-        takes_sends: false,
+        takes_jobs: false,
     };
     let outcome = deps.commit_step(&step).await?;
     let stored = if is_finished {

@@ -7,7 +7,8 @@ use crate::steps::beside::run_beside;
 use crate::steps::first_attempt::FirstAttempt;
 use crate::steps::outgoing::to_outgoing_message;
 use crate::steps::sending::{
-    PARK_BEYOND, RETRY_SOON, SendContext, StepResult, Stop, ask_gates, begin_attempt,
+    PARK_BEYOND, RETRY_SOON, SendContext, StepResult, Stop, ask_gates, begin_attempt, find_last_start,
+    warn_of_long_wait,
 };
 use crate::steps::trace_span::TRACE_TARGET;
 use crate::steps::verdict::Verdict;
@@ -19,7 +20,7 @@ use recado_domain::instance::{ConnectionStatus, InFlightSend, InstanceState};
 use recado_domain::message::Outgoing;
 use recado_domain::millis::add_duration;
 use recado_domain::options::SendOptions;
-use recado_domain::rate::{is_long_wait, is_slot_missed};
+use recado_domain::rate::is_slot_missed;
 use recado_ports::ports::{
     ClaimGuard, ClaimOutcome, OutgoingMessage, PortResult, Reservation, SlotTurn, WriteOutcome,
 };
@@ -64,13 +65,15 @@ pub(super) async fn attempt_send(
     send_claimed(deps, context, message, &flight, form).await
 }
 
-/// Makes the attempt that the commit of a reply began.
+/// Makes the attempt that the commit of a reply began. `ends_job`: the reply has no other part.
 pub(super) async fn finish_first_attempt(
     deps: &Deps,
-    context: SendContext<'_>,
     begun: FirstAttempt,
+    deadline: Option<Timestamp>,
+    ends_job: bool,
 ) -> PortResult<Handled> {
     let FirstAttempt {
+        bound,
         mut message,
         flight,
         form,
@@ -79,8 +82,11 @@ pub(super) async fn finish_first_attempt(
         state,
     } = begun;
     let context = SendContext {
+        bound: &bound,
+        capabilities: &deps.providers().capabilities(bound.instance.provider),
+        last_start: find_last_start(deps, deadline),
         known: Some(&state),
-        ..context
+        ends_job,
     };
     let made = async {
         check_not_stalled(deps, &mut message, &flight, (slot, permit)).await?;
@@ -201,10 +207,7 @@ async fn reserve_send_slot(
         return Ok((slot, state));
     }
     if held.is_none() {
-        if is_long_wait(wait, rate) {
-            let wait_seconds = wait.as_secs();
-            tracing::warn!(instance_id = %instance.id, wait_seconds, "a message waits long for a slot of its instance's rate");
-        }
+        warn_of_long_wait(&instance.id, wait, rate);
         message.out.record_slot(slot);
         if deps.store().save_open_message(&message.to_record(), None).await? == WriteOutcome::Conflict {
             return Err(RETRY_SOON);

@@ -220,7 +220,7 @@ pub(super) async fn store_sent(
         }),
         jobs: Vec::new(),
         acknowledges: context.ends_job,
-        takes_sends: false,
+        takes_jobs: false,
     };
     if deps.commit_step(&step).await? != StepOutcome::Committed {
         return Ok(WriteOutcome::Conflict);

@@ -248,7 +248,7 @@ async fn tell_closed(
         }),
         jobs: vec![StepJob::Outbound(send.into(), message.instance.clone())],
         acknowledges: true,
-        takes_sends: false,
+        takes_jobs: false,
     };
     deps.commit_step(&step).await
 }

@@ -5,6 +5,7 @@ use crate::Deps;
 use crate::measure;
 use crate::measure::{MessageStage, TurnPhase};
 use crate::steps::first_attempt::{FirstAttempt, begin_first_attempt};
+use crate::steps::outgoing::find_outgoing;
 use crate::steps::turn::LeasedTurn;
 use crate::steps::turn::draft::DraftedReply;
 use crate::steps::turn::reading::TurnReading;
@@ -60,9 +61,9 @@ pub(in crate::usecases::reply) async fn commit_reply(
         reply,
         steps,
     };
-    let read = turn.conversation.clone();
-    retry_lost_write(TurnEnd::ChangedMeanwhile, read, |conversation| {
-        try_to_commit_reply(deps, &ready, conversation)
+    let begin = (turn.conversation.clone(), None);
+    retry_lost_write(TurnEnd::ChangedMeanwhile, begin, |(conversation, slot)| {
+        try_to_commit_reply(deps, &ready, conversation, slot)
     })
     .await
 }
@@ -78,11 +79,15 @@ struct ReadyReply<'a> {
     drafted_at: Timestamp,
 }
 
+/// What a try to commit begins with: the conversation, and the slot that an earlier try reserved.
+type Try = (Conversation, Option<Timestamp>);
+
 async fn try_to_commit_reply(
     deps: &Deps,
     ready: &ReadyReply<'_>,
     mut conversation: Conversation,
-) -> Result<WriteAttempt<Option<LeftSend>, Conversation>, TurnStop> {
+    slot: Option<Timestamp>,
+) -> Result<WriteAttempt<Option<LeftSend>, Try>, TurnStop> {
     let (turn, reply, unsent) = (ready.turn, &ready.reply, &ready.unsent);
     let draft = &turn.draft;
     let before = conversation.clone();
@@ -94,7 +99,8 @@ async fn try_to_commit_reply(
         if saves.await? == WriteOutcome::Written {
             return Err(TurnEnd::DraftDropped.into());
         }
-        return read_again(deps, &before.id).await.map(WriteAttempt::Lost);
+        let read = read_again(deps, &before.id).await?;
+        return Ok(WriteAttempt::Lost((read, slot)));
     }
     let committed = match reply.silence {
         None => conversation.commit_reply(draft, deps.system().now()),
@@ -120,14 +126,16 @@ async fn try_to_commit_reply(
     let last_words = decided == CommittedDecision::LastWords;
     conversation.raise_revision();
     let of_turn = (draft, ordinal, &turn.job.correlation);
-    let parts = reply.to_messages(deps, &mut conversation, of_turn, ready.steps, last_words);
-    // A slot is reserved once: a repeated commit leaves the attempt to the send job.
-    let may_begin = before.rev == turn.conversation.rev;
-    if let Some(CommittedReply { left }) = save_reply(deps, ready, &conversation, parts, may_begin).await? {
+    let mut parts = reply.to_messages(deps, &mut conversation, of_turn, ready.steps, last_words);
+    if let Some(out) = parts.first_mut().and_then(|part| part.out.as_mut()) {
+        out.slot = slot;
+    }
+    if let Some(CommittedReply { left }) = save_reply(deps, ready, &conversation, &mut parts).await? {
         measure_commit(deps, &conversation, ready);
         log_decision(&conversation.instance, decision, decided);
         return Ok(WriteAttempt::Done(left));
     }
+    let slot = parts.first().and_then(|part| part.out.as_ref()?.slot);
     let conversation = read_again(deps, &before.id).await?;
     for check in deps.features().reply_checks {
         if let Some(end) = check
@@ -138,7 +146,7 @@ async fn try_to_commit_reply(
             return Err(end.into());
         }
     }
-    Ok(WriteAttempt::Lost(conversation))
+    Ok(WriteAttempt::Lost((conversation, slot)))
 }
 
 async fn read_again(deps: &Deps, id: &ConversationId) -> Result<Conversation, TurnStop> {
@@ -151,22 +159,23 @@ struct CommittedReply {
     left: Option<LeftSend>,
 }
 
-/// What is left to send of a committed reply, where no queue stands between the two.
+/// What is left to do of a committed reply, where no queue stands between the two.
 pub(crate) struct LeftSend {
     /// The reply's send job, which is not enqueued.
     pub job: SendJob,
     /// The attempt that began with the commit.
     pub begun: Option<Box<FirstAttempt>>,
+    /// The turn job for what the turn could not read.
+    pub rest: Option<TurnsJob>,
 }
 
 /// Commits the reply beside the writes that the checks require, with its jobs. `None`: the commit is lost, which a check may know
-/// before. If it `may_begin`, the first attempt begins with the commit, where the send job is left to this worker.
+/// before. Where the jobs are left to this worker, the first attempt begins with the commit.
 async fn save_reply(
     deps: &Deps,
     ready: &ReadyReply<'_>,
     conversation: &Conversation,
-    mut parts: Vec<Message>,
-    may_begin: bool,
+    parts: &mut [Message],
 ) -> PortResult<Option<CommittedReply>> {
     let (job, draft) = (ready.turn.job, &ready.turn.draft);
     let mut beside = Vec::new();
@@ -176,37 +185,57 @@ async fn save_reply(
         };
         beside.extend(writes);
     }
-    let begun = if may_begin && !deps.queues().joins_records() {
-        let deadline = ready.turn.time.deadline;
-        begin_first_attempt(deps, &ready.turn.bound, &mut parts, deadline).await
-    } else {
+    let begun = if deps.queues().joins_records() {
         None
+    } else {
+        begin_first_attempt(deps, parts, ready.turn.time.deadline).await
     };
     // The sender handles earlier open messages first, so a send job for the last part is enough.
     let send = parts.last();
     let send = send.map(|last| (wake_up::build_send(last, &job.correlation), last.instance.clone()));
-    let enqueued = send
+    let rest = build_turn_for_rest(job, draft, conversation);
+    let jobs = send
         .iter()
         .map(|(send, instance)| StepJob::Outbound(send.clone().into(), instance.clone()));
-    let rest = build_turn_for_rest(job, draft, conversation);
-    let rest = rest.map(|turn| StepJob::Turns(turn, Duration::ZERO));
+    let turn = rest
+        .iter()
+        .map(|turn| StepJob::Turns(turn.clone(), Duration::ZERO));
     let step = StepCommit {
         records: StepRecords::Reply(ReplyWrite {
             conversation,
-            parts: &parts,
+            parts,
             beside: &beside,
         }),
-        jobs: enqueued.chain(rest).collect(),
+        jobs: jobs.chain(turn).collect(),
         acknowledges: true,
-        takes_sends: true,
+        takes_jobs: true,
     };
-    let left = match deps.commit_step(&step).await? {
+    let left = match commit_or_find(deps, &step, begun.as_deref()).await? {
         StepOutcome::Committed => None,
-        StepOutcome::SendsLeft => send.map(|(job, _)| LeftSend { job, begun }),
+        StepOutcome::JobsLeft => send.map(|(job, _)| LeftSend { job, begun, rest }),
         _ => return Ok(None),
     };
-    log_committed(draft, conversation, &parts);
+    log_committed(draft, conversation, parts);
     Ok(Some(CommittedReply { left }))
+}
+
+/// Commits a step. If the answer is lost, and the attempt that begins with the commit is stored, it took place: nobody else would make the
+/// attempt.
+async fn commit_or_find(
+    deps: &Deps,
+    step: &StepCommit<'_>,
+    begun: Option<&FirstAttempt>,
+) -> PortResult<StepOutcome> {
+    let error = match deps.commit_step(step).await {
+        Ok(outcome) => return Ok(outcome),
+        Err(error) => error,
+    };
+    let Some(begun) = begun else { return Err(error) };
+    let found = find_outgoing(deps, &begun.flight.message).await?;
+    if found.is_some_and(|found| found.out.is_held_by(&begun.flight.nonce)) {
+        return Ok(StepOutcome::JobsLeft);
+    }
+    Err(error)
 }
 
 /// Records the time that the commit took, and the whole turn. An error message is no reply.
@@ -264,11 +293,12 @@ async fn save_silence(
     ready: &ReadyReply<'_>,
     mut conversation: Conversation,
     reason: Reason,
-) -> Result<WriteAttempt<Option<LeftSend>, Conversation>, TurnStop> {
+) -> Result<WriteAttempt<Option<LeftSend>, Try>, TurnStop> {
     let (job, draft) = (ready.turn.job, &ready.turn.draft);
     let saves = save_conversation_with_use(deps, &mut conversation, &ready.unsent);
     if saves.await? == WriteOutcome::Conflict {
-        return read_again(deps, &conversation.id).await.map(WriteAttempt::Lost);
+        let read = read_again(deps, &conversation.id).await?;
+        return Ok(WriteAttempt::Lost((read, None)));
     }
     tracing::info!(covers = draft.covers.0, %reason, "nothing is to be answered");
     if let Some(rest) = build_turn_for_rest(job, draft, &conversation) {
