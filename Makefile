@@ -51,6 +51,7 @@ lint: file-lints
 file-lints: tools
 	sam validate --lint
 	cfn-lint infra/*.yaml
+	infra/price.py --check
 	openapi-spec-validator docs/openapi.json
 	tests/aws_commands.py
 	tests/tidy.sh

@@ -11,7 +11,7 @@ BYTES_MAX = 4096
 RANDOM = "X" * 13
 
 
-def read_template():
+def read_template(path=TEMPLATE):
     import yaml
 
     class Loader(yaml.SafeLoader):
@@ -22,7 +22,7 @@ def read_template():
         return {tag: value}
 
     Loader.add_multi_constructor("!", read)
-    return yaml.load(TEMPLATE.read_text(), Loader)
+    return yaml.load(path.read_text(), Loader)
 
 
 class Environments:

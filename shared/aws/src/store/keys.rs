@@ -42,7 +42,7 @@
 //!
 //! The open records of some instances are found among those of all tenants by a filter, for the health of a tenant, `recado doctor` and the
 //! removal of a tenant. With a tenant in `open_shard`, `reconcile` would ask every tenant for every kind each minute (10,000 tenants:
-//! 30,000 requests instead of 24). A second list by tenant would cost 6 write units of an answered message on top of 48. Only what is open
+//! 30,000 requests instead of 24). A second list by tenant would cost 6 write units of an answered message on top of 42. Only what is open
 //! now is in the index, some 300 bytes of each record: 10,000 open records are 370 read units, for a request of a person.
 
 mod event_log;

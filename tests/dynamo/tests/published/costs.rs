@@ -1,10 +1,12 @@
-//! What an answered message costs in events: runs of `publisher`, and write units.
+//! What an answered message costs in events: runs of `publisher`, and read and write units. The counts are those of
+//! `infra/counts.json`, which `infra/price.py` prices.
 
 use crate::{Store, all_changes, answer_a_message, make_link, open, publish, read, statuses, tell_status};
 use recado_aws::StreamRecord;
 use recado_domain::Timestamp;
 use recado_domain::delivery::DeliveryStatus;
 use recado_domain::ids::{InstanceId, TenantId};
+use recado_domain::instance::InFlightSend;
 use recado_domain::message::Message;
 use recado_domain::published_event::PublishedKind;
 use recado_domain::rate::Rate;
@@ -13,19 +15,36 @@ use recado_pipeline::ports::{
     Conversations, InboundWrite, Inbox, Instances, OutboxStore, SlotTurn, StoreInboundOutcome,
 };
 use recado_testkit::builders::{BASE, Fixture, claimed, far_ahead, nonce, out};
+use serde_json::Value;
 use std::collections::BTreeMap;
 
 /// Time for which changes are gathered before a run publishes them, in milliseconds: the default of `PublishWindowSeconds`.
 const WINDOW_MS: i64 = 5_000;
 
-/// The most runs and write units of a message, its reply and three statuses, if each partition is in a shard of its own. Whoever needs
-/// more says why, here and in `docs/aws.md`.
-const RUNS_MAX: usize = 4;
-const UNITS_MAX: f64 = 34.0;
+const COUNTS: &str = include_str!("../../../../infra/counts.json");
 
-/// The same, if one shard tells everything.
-const RUNS_OF_ONE_SHARD_MAX: usize = 3;
-const UNITS_OF_ONE_SHARD_MAX: f64 = 30.0;
+/// Runs of `publisher`, and what they consume. Units are whole numbers and halves.
+#[derive(Debug, PartialEq)]
+struct Consumed {
+    runs: usize,
+    write_units: f64,
+    read_units: f64,
+}
+
+impl Consumed {
+    /// Reads the counts of a story under their name.
+    fn read_priced(name: &str) -> Self {
+        let counts: Value = serde_json::from_str(COUNTS).unwrap();
+        let counted = &counts["events"][name];
+        let runs = counted["runs"].as_u64();
+        let units = |kind: &str| counted[kind].as_f64().unwrap();
+        Self {
+            runs: usize::try_from(runs.unwrap()).unwrap(),
+            write_units: units("write_units"),
+            read_units: units("read_units"),
+        }
+    }
+}
 
 /// The changes of a story that the filter lets through, each with its time in milliseconds since the message came.
 struct Told {
@@ -54,12 +73,8 @@ impl Told {
         self.place = next;
     }
 
-    /// Publishes in runs, each with what a shard tells within the window after its first change. Returns the runs and their write units.
-    async fn publish_in_runs(
-        &self,
-        store: &Store,
-        name_shard: impl Fn(&StreamRecord) -> String,
-    ) -> (usize, f64) {
+    /// Publishes in runs, each with what a shard tells within the window after its first change.
+    async fn publish_in_runs(&self, store: &Store, name_shard: impl Fn(&StreamRecord) -> String) -> Consumed {
         let mut shards: BTreeMap<String, Vec<&(i64, StreamRecord)>> = BTreeMap::new();
         for told in &self.changes {
             shards.entry(name_shard(&told.1)).or_default().push(told);
@@ -70,11 +85,16 @@ impl Told {
         }
         runs.sort_by_key(|(ends_ms, _)| *ends_ms);
         self.dynamo.count_write_units();
+        self.dynamo.count_read_units();
         for (_, changes) in &runs {
             let published = Box::pin(publish(store, changes)).await;
             assert_eq!(published.come_back, None, "none waits");
         }
-        (runs.len(), self.dynamo.count_write_units())
+        Consumed {
+            runs: runs.len(),
+            write_units: self.dynamo.count_write_units(),
+            read_units: self.dynamo.count_read_units(),
+        }
     }
 }
 
@@ -101,8 +121,8 @@ fn make_named_fixture() -> Fixture {
     fixture
 }
 
-/// A contact writes on in a conversation, and the agent replies. Returns the reply, which is queued.
-async fn play_reply(store: &Store, fixture: &Fixture, told: &mut Told) -> Message {
+/// A contact writes on in a conversation, and the agent replies. Returns the reply, which is in its first attempt, with the note of that.
+async fn play_reply(store: &Store, fixture: &Fixture, told: &mut Told) -> (Message, InFlightSend) {
     let known = store.find_conversation(&fixture.conversation(1).id).await;
     let mut conversation = known.unwrap().unwrap();
     let job = fixture.job();
@@ -122,21 +142,6 @@ async fn play_reply(store: &Store, fixture: &Fixture, told: &mut Told) -> Messag
     conversation.raise_revision();
     let _ = store.update_conversation(&conversation, &[]).await.unwrap();
     told.note(1_200);
-    let reply = fixture.reply(&mut conversation);
-    let _ = store
-        .commit_messages(&conversation, std::slice::from_ref(&reply), &[])
-        .await
-        .unwrap();
-    told.note(5_300);
-    reply
-}
-
-/// An answered message with three statuses in a conversation that began before, at such times as in reality.
-async fn play_answered_message(dynamo: &Dynamo, store: &Store, fixture: &Fixture) -> Told {
-    answer_a_message(store, fixture).await;
-    Box::pin(publish(store, &all_changes(dynamo))).await;
-    let mut told = Told::begin(dynamo);
-    let reply = play_reply(store, fixture, &mut told).await;
     let slot = store.reserve_slot(
         fixture.instance(),
         Rate::EVOLUTION,
@@ -144,8 +149,21 @@ async fn play_answered_message(dynamo: &Dynamo, store: &Store, fixture: &Fixture
         Timestamp::now(),
     );
     let _ = slot.await.unwrap();
-    let (mut sent, flight) = claimed(&reply);
-    let _ = store.claim_message(&sent, None, &flight).await.unwrap();
+    let (reply, flight) = claimed(&fixture.reply(&mut conversation));
+    let _ = store
+        .commit_messages(&conversation, std::slice::from_ref(&reply), &[])
+        .await
+        .unwrap();
+    told.note(5_300);
+    (reply, flight)
+}
+
+/// An answered message with three statuses in a conversation that began before, at such times as in reality.
+async fn play_answered_message(dynamo: &Dynamo, store: &Store, fixture: &Fixture) -> Told {
+    answer_a_message(store, fixture).await;
+    Box::pin(publish(store, &all_changes(dynamo))).await;
+    let mut told = Told::begin(dynamo);
+    let (mut sent, flight) = play_reply(store, fixture, &mut told).await;
     out(&mut sent).mark_sent(Timestamp::now(), None).unwrap();
     let link = make_link(fixture, &sent);
     let _ = store
@@ -179,17 +197,13 @@ async fn assert_published(store: &Store, fixture: &Fixture) {
 }
 
 #[tokio::test]
-async fn an_answered_message_with_three_statuses_is_published_in_four_runs() {
+async fn an_answered_message_with_three_statuses_is_published_in_the_runs_and_units_that_are_priced() {
     let (dynamo, store) = open(Hooks::new(Timestamp::now));
     let fixture = make_named_fixture();
     let told = play_answered_message(&dynamo, &store, &fixture).await;
     let of_partition = |change: &StreamRecord| change.partition_key().to_owned();
-    let (runs, units) = told.publish_in_runs(&store, of_partition).await;
-    assert!(
-        runs <= RUNS_MAX && units <= UNITS_MAX,
-        "{runs} runs, {units} units"
-    );
-    assert!(units > 0.0, "units are counted");
+    let consumed = told.publish_in_runs(&store, of_partition).await;
+    assert_eq!(consumed, Consumed::read_priced("shard_for_each_partition"));
     assert_published(&store, &fixture).await;
 }
 
@@ -198,10 +212,20 @@ async fn it_takes_fewer_where_one_shard_tells_everything() {
     let (dynamo, store) = open(Hooks::new(Timestamp::now));
     let fixture = make_named_fixture();
     let told = play_answered_message(&dynamo, &store, &fixture).await;
-    let (runs, units) = told.publish_in_runs(&store, |_| String::new()).await;
-    assert!(
-        runs <= RUNS_OF_ONE_SHARD_MAX && units <= UNITS_OF_ONE_SHARD_MAX,
-        "{runs} runs, {units} units"
-    );
+    let consumed = told.publish_in_runs(&store, |_| String::new()).await;
+    assert_eq!(consumed, Consumed::read_priced("one_shard"));
     assert_published(&store, &fixture).await;
+}
+
+/// The status `read` is the last change of the story.
+#[tokio::test]
+async fn a_status_alone_is_published_in_the_run_and_units_that_are_priced() {
+    let (dynamo, store) = open(Hooks::new(Timestamp::now));
+    let fixture = make_named_fixture();
+    let mut told = play_answered_message(&dynamo, &store, &fixture).await;
+    let read = told.changes.split_off(told.changes.len() - 1);
+    told.publish_in_runs(&store, |_| String::new()).await;
+    told.changes = read;
+    let consumed = told.publish_in_runs(&store, |_| String::new()).await;
+    assert_eq!(consumed, Consumed::read_priced("of_a_status"));
 }

@@ -22,6 +22,7 @@ static TURNS: RwLock<()> = RwLock::const_new(());
 enum Turn {
     Shared(RwLockReadGuard<'static, ()>),
     Alone(RwLockWriteGuard<'static, ()>),
+    Free,
 }
 
 /// A test's place at the stack.
@@ -43,6 +44,11 @@ impl Bench {
     pub(crate) async fn alone() -> Self {
         let stack = stack().await;
         Self::at(stack, Turn::Alone(TURNS.write().await))
+    }
+
+    /// Whatever other tests do: for what looks at another stack.
+    pub(crate) async fn elsewhere() -> Self {
+        Self::at(stack().await, Turn::Free)
     }
 
     fn at(stack: &'static Stack, turn: Turn) -> Self {

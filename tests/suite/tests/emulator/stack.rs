@@ -133,7 +133,7 @@ impl Stack {
         put_parameters(&aws).await;
         let began = Instant::now();
         let (dialog360, resend) = (StandIn::dialog360(), EmailStandIn::resend());
-        let outputs = run_deploy(&stand_ins, &resend);
+        let outputs = run_deploy(&[], &list_parameters(&stand_ins, &resend));
         println!("deployed in {:.1} s", began.elapsed().as_secs_f64());
         let token = secret(&aws, &outputs, "OperatorTokenSecret").await;
         let master = secret(&aws, &outputs, "WebhookMasterSecret").await;
@@ -281,12 +281,9 @@ async fn put_parameters(aws: &Clients) {
     }
 }
 
-/// `sam deploy`, as `tests/emulator/emulator.py` runs it; its outputs.
-fn run_deploy(stand_ins: &StandIns, resend: &EmailStandIn) -> Value {
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../emulator/emulator.py");
-    let emulator = emulator();
-    let port = emulator.rsplit(':').next().unwrap().trim_end_matches('/');
-    let parameters = [
+/// The parameters and settings of the stack that differ from their defaults.
+fn list_parameters(stand_ins: &StandIns, resend: &EmailStandIn) -> Vec<String> {
+    vec![
         format!("EvolutionApiUrl={}", stand_ins.evolution.url()),
         format!("META_BASE_URL={}", stand_ins.meta.url()),
         format!("ANTHROPIC_BASE_URL={}", stand_ins.anthropic.url()),
@@ -299,9 +296,17 @@ fn run_deploy(stand_ins: &StandIns, resend: &EmailStandIn) -> Value {
         "RECADO_LOG_AWS_REQUESTS=true".to_owned(),
         // The endpoints that are told of events are on this machine.
         "RECADO_PRIVATE_TOOLS=true".to_owned(),
-    ];
+    ]
+}
+
+/// `sam deploy`, as `tests/emulator/emulator.py` runs it with these options and parameters; the outputs of the stack.
+pub(crate) fn run_deploy(options: &[&str], parameters: &[String]) -> Value {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../emulator/emulator.py");
+    let emulator = emulator();
+    let port = emulator.rsplit(':').next().unwrap().trim_end_matches('/');
     let mut command = Command::new(script);
     command.args(["deploy", "--port", port, "--account", ACCOUNT]);
+    command.args(options);
     command.args(parameters.iter().flat_map(|parameter| ["--parameter", parameter]));
     let done = command
         .stdin(Stdio::null())
@@ -316,7 +321,8 @@ fn run_deploy(stand_ins: &StandIns, resend: &EmailStandIn) -> Value {
     serde_json::from_slice(&done.stdout).unwrap()
 }
 
-async fn secret(aws: &Clients, outputs: &Value, output: &str) -> String {
+/// The secret that an output names.
+pub(crate) async fn secret(aws: &Clients, outputs: &Value, output: &str) -> String {
     let id = outputs[output].as_str().unwrap();
     aws.secrets()
         .get_secret_value()
