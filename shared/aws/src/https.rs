@@ -103,7 +103,7 @@ impl HttpConnector for AwsHttpConnector {
     }
 }
 
-/// Describes the connection of a request to the SDK, which closes it after an answer that shows a fault of the other side.
+/// Describes the connection of a request to the SDK, which closes it after an answer that shows a fault.
 fn describe_connection(captured: &CaptureConnection) -> Option<ConnectionMetadata> {
     captured.connection_metadata().as_ref()?;
     let captured = captured.clone();

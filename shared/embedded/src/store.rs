@@ -7,6 +7,7 @@ mod dead_letters;
 mod deliveries;
 mod expiry;
 mod identity;
+mod in_flight;
 mod inbox;
 mod instances;
 mod message_words;

@@ -21,7 +21,7 @@ const DONE_MAX: usize = 8;
 /// cut off is repeated at once. 2 minutes.
 const NOTED_WITHIN: SignedDuration = SignedDuration::from_mins(2);
 
-/// Greatest difference between the clocks of the stream and of a function, with the fraction of a second that the stream leaves out.
+/// Greatest difference between the clocks of the stream and of a function. The stream tells whole seconds.
 const CLOCKS_DIFFER_MAX: SignedDuration = SignedDuration::from_mins(1);
 
 /// Changes that one transaction published.

@@ -1,9 +1,9 @@
 use super::contact_words::CONTACT_MATCHES;
 use super::conversation_row::{ConversationRow, HAS_LABEL, UNLISTED, mode_name, status_name};
 use super::identity::{IDENTITY_KEY, select_identity_key};
+use super::in_flight::InFlightRow;
 use super::message_words::{WORDS_MATCH, select_covered_time, write_match_query};
 use super::messages::{MessageRow, select_message};
-use super::outbox::InFlightRow;
 use super::table::{find_refused, make_writes, write_items};
 use super::usage::add_usage_to_sum;
 use crate::Embedded;

@@ -1,23 +1,24 @@
 use super::conversation_row::ConversationRow;
 use super::conversations::is_agents_epoch;
 use super::deliveries;
+use super::in_flight::InFlightRow;
 use super::messages::MessageRow;
 use super::usage::add_usage_to_sum;
 use crate::Embedded;
 use crate::db_error::{DbError, DbResult};
-use crate::sql_records::{encode_json, execute_sql, query_all, run_sql_statement};
+use crate::sql_records::query_all;
 use async_trait::async_trait;
 use jiff::Timestamp;
 use recado_domain::conversation::Conversation;
 use recado_domain::delivery::{Delivery, DeliveryKey, StatusUpdate};
 use recado_domain::ids::{InstanceId, MessageId, ThreadId};
-use recado_domain::instance::{Echo, InFlightSend};
+use recado_domain::instance::InFlightSend;
 use recado_domain::message::Message;
 use recado_domain::usage::UsageSum;
 use recado_ports::ports::{
     ClaimGuard, ClaimOutcome, DeliveryChange, DeliveryLink, NoteChange, OutboxStore, PortResult, WriteOutcome,
 };
-use rusqlite::{Connection, params};
+use rusqlite::Connection;
 
 /// Builds the row of an outgoing message. A message without `out` is refused: it has no revision to compare.
 fn outgoing_row(message: &Message, what: &'static str) -> PortResult<MessageRow> {
@@ -25,65 +26,6 @@ fn outgoing_row(message: &Message, what: &'static str) -> PortResult<MessageRow>
         return Err(DbError::Argument("the message has no way out").into_port_error(what));
     }
     MessageRow::from_message(message).map_err(|fault| fault.into_port_error(what))
-}
-
-/// The note of an in-flight send, with its instance.
-#[derive(Debug)]
-pub(super) struct InFlightRow {
-    instance: InstanceId,
-    flight: InFlightSend,
-}
-
-impl InFlightRow {
-    pub(super) fn for_instance(instance: &InstanceId, flight: &InFlightSend) -> Self {
-        Self {
-            instance: instance.clone(),
-            flight: flight.clone(),
-        }
-    }
-
-    /// Returns the note of a message that is stored for the first time and is in its first attempt.
-    pub(super) fn for_new_message(message: &Message) -> Option<Self> {
-        let flight = InFlightSend::of_new_message(message)?;
-        Some(Self::for_instance(&message.instance, &flight))
-    }
-
-    /// Returns the columns that name the row.
-    fn key(&self) -> (&str, &str, &str) {
-        let InFlightSend { message, nonce, .. } = &self.flight;
-        (self.instance.as_str(), message.as_str(), nonce.as_str())
-    }
-
-    pub(super) fn write_row(&self, db: &Connection) -> DbResult<()> {
-        let sql = "INSERT OR REPLACE INTO in_flight (instance, message, nonce, body) VALUES (?1, ?2, ?3, ?4)";
-        let (instance, message, nonce) = self.key();
-        let values = params![instance, message, nonce, encode_json(&self.flight)?];
-        run_sql_statement(db, sql, values)
-    }
-
-    fn record_echo(&self, db: &Connection, id: &str, echo: Echo) -> DbResult<bool> {
-        let field = match echo {
-            Echo::Sure => "$.echo",
-            Echo::Maybe => "$.maybe_echo",
-        };
-        let sql = "UPDATE in_flight SET body = json_set(body, ?5, ?4)
-            WHERE instance = ?1 AND message = ?2 AND nonce = ?3
-                AND (json_extract(body, ?5) IS NULL OR json_extract(body, ?5) = ?4)";
-        let (instance, message, nonce) = self.key();
-        Ok(execute_sql(db, sql, params![instance, message, nonce, id, field])? > 0)
-    }
-
-    fn replace_row(&self, db: &Connection) -> DbResult<bool> {
-        let sql = "UPDATE in_flight SET body = ?4 WHERE instance = ?1 AND message = ?2 AND nonce = ?3";
-        let ((instance, message, nonce), body) = (self.key(), encode_json(&self.flight)?);
-        Ok(execute_sql(db, sql, params![instance, message, nonce, body])? > 0)
-    }
-
-    fn delete_row(&self, db: &Connection) -> DbResult<()> {
-        let sql = "DELETE FROM in_flight WHERE instance = ?1 AND message = ?2 AND nonce = ?3";
-        let (instance, message, nonce) = self.key();
-        run_sql_statement(db, sql, params![instance, message, nonce])
-    }
 }
 
 fn claim_row(

@@ -7,7 +7,7 @@ use crate::hooks::send_form::MessageForm;
 use crate::hooks::send_gate::SendMoment;
 use crate::steps::enabled_instance::find_instance_of;
 use crate::steps::sending::{
-    SendContext, StepResult, Stop, ask_gates, begin_attempt, find_last_start, warn_of_long_wait,
+    SendContext, StepResult, Stop, begin_attempt, find_last_start, warn_of_long_wait,
 };
 use jiff::Timestamp;
 use recado_domain::config::InstanceConfig;
@@ -135,4 +135,22 @@ async fn reserve_present_slot(
         return Err(Stop::Finished);
     }
     Ok((at, state))
+}
+
+/// Asks the gates of a moment, one after the other, until one stops the message. Returns the earliest time until which an answer holds;
+/// `None` if all hold without a limit.
+pub async fn ask_gates(
+    deps: &Deps,
+    context: SendContext<'_>,
+    message: &Outgoing,
+    moment: SendMoment,
+) -> StepResult<Option<Timestamp>> {
+    let mut until: Option<Timestamp> = None;
+    for (moments, gate) in deps.features().send_gates {
+        if moments.contains(&moment) {
+            let holds = gate.check(deps, context, message).await?;
+            until = until.into_iter().chain(holds).min();
+        }
+    }
+    Ok(until)
 }

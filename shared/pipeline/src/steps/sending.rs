@@ -1,7 +1,6 @@
 //! The values that the steps of a send job hand on: its context, and the stop of a message that does not leave now.
 
 use crate::Deps;
-use crate::hooks::send_gate::SendMoment;
 use crate::steps::verdict::Verdict;
 use jiff::{SignedDuration, Timestamp};
 use recado_domain::config::InstanceConfig;
@@ -84,24 +83,6 @@ impl From<InvalidTransition> for Stop {
 
 /// The result of a step of a send job.
 pub type StepResult<T = ()> = Result<T, Stop>;
-
-/// Asks the gates of a moment, one after the other, until one stops the message. Returns the earliest time until which an answer holds;
-/// `None` if all hold without a limit.
-pub async fn ask_gates(
-    deps: &Deps,
-    context: SendContext<'_>,
-    message: &Outgoing,
-    moment: SendMoment,
-) -> StepResult<Option<Timestamp>> {
-    let mut until: Option<Timestamp> = None;
-    for (moments, gate) in deps.features().send_gates {
-        if moments.contains(&moment) {
-            let holds = gate.check(deps, context, message).await?;
-            until = until.into_iter().chain(holds).min();
-        }
-    }
-    Ok(until)
-}
 
 /// Begins an attempt in a queued message: it is to be stored before the request.
 pub fn begin_attempt(deps: &Deps, message: &mut Outgoing, now: Timestamp) -> Result<(), InvalidTransition> {

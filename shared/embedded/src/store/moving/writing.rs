@@ -3,10 +3,10 @@
 use super::super::conversation_row::ConversationRow;
 use super::super::deliveries::upsert_moved_delivery;
 use super::super::identity::IDENTITY_KEY;
+use super::super::in_flight::InFlightRow;
 use super::super::inbox::upsert_event;
 use super::super::instances::{upsert_parked, upsert_state};
 use super::super::messages::MessageRow;
-use super::super::outbox::InFlightRow;
 use super::super::published_events::{delete_events_after, put_numbered_event, select_last_number};
 use super::super::usage::replace_usage_sum;
 use crate::db_error::DbResult;

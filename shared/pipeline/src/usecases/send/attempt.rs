@@ -4,11 +4,10 @@ use crate::Deps;
 use crate::hooks::send_form::{MessageForm, Replacement};
 use crate::hooks::send_gate::SendMoment;
 use crate::steps::beside::run_beside;
-use crate::steps::first_attempt::FirstAttempt;
+use crate::steps::first_attempt::{FirstAttempt, ask_gates};
 use crate::steps::outgoing::to_outgoing_message;
 use crate::steps::sending::{
-    PARK_BEYOND, RETRY_SOON, SendContext, StepResult, Stop, ask_gates, begin_attempt, find_last_start,
-    warn_of_long_wait,
+    PARK_BEYOND, RETRY_SOON, SendContext, StepResult, Stop, begin_attempt, find_last_start, warn_of_long_wait,
 };
 use crate::steps::trace_span::TRACE_TARGET;
 use crate::steps::verdict::Verdict;
