@@ -24,9 +24,9 @@ SECTION = "## Costs"
 
 # The most that each sum may be, in dollars.
 LIMITS = {
-    "a million answered messages, with their events": 70.00,
+    "a million answered messages, with their events": 70.20,
     "… with `PublishEvents=off`": 52.00,
-    "an idle month, with alarms and metrics": 6.50,
+    "an idle month, with alarms and metrics": 6.70,
     "… with `Metrics=off`": 5.00,
 }
 

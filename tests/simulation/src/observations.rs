@@ -123,6 +123,13 @@ impl Observations {
         Some(self.attempts.len() - 1)
     }
 
+    /// Returns the place of the first known attempt at a message.
+    pub fn find_attempt(&self, message: &MessageId) -> Option<usize> {
+        self.attempts
+            .iter()
+            .position(|attempt| attempt.message == *message)
+    }
+
     /// Its sender is told how it ended.
     pub fn tell(&mut self, attempt: usize, outcome: &SendOutcome, at_ms: i64) {
         self.attempts[attempt].tell(outcome, at_ms);

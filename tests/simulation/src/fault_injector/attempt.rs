@@ -24,6 +24,15 @@ impl FaultInjector {
         }
     }
 
+    /// The commit of `message`, which is the claim of its first attempt, has taken effect. Somebody may have found it before.
+    pub fn note_first_claim(&self, message: &Message) {
+        let known = self.common.observations().find_attempt(&message.message_id());
+        match known {
+            Some(number) => self.attempt.store(number, Ordering::Relaxed),
+            None => self.note_claim(message),
+        }
+    }
+
     /// Its request leaves.
     pub fn note_request(&self) {
         let at_ms = self.common.simulation.elapsed_ms();

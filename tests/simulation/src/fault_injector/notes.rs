@@ -1,6 +1,7 @@
 //! What the ports note of a write, for the checks and the trace.
 
 use super::FaultInjector;
+use crate::executor::START_MS;
 use recado_domain::effects::Journal;
 use recado_domain::ids::EventId;
 use recado_domain::message::Message;
@@ -35,8 +36,24 @@ impl FaultInjector {
         for message in messages {
             self.common.observations().commit(message, at);
             let out = message.out.as_ref();
-            if out.is_some_and(|out| matches!(out.state, OutboxState::Sending { .. })) {
-                self.note_claim(message);
+            let is_claimed = out.is_some_and(|out| matches!(out.state, OutboxState::Sending { .. }));
+            if is_claimed {
+                self.note_first_claim(message);
+            }
+        }
+    }
+
+    /// Notes messages that were found: their commit took effect, whether it was answered or not, and that of a first attempt, too.
+    pub fn note_found(&self, messages: &[Message]) {
+        let at = self.common.simulation.elapsed_ms();
+        for message in messages {
+            let mut observations = self.common.observations();
+            observations.commit(message, at);
+            let Some(out) = &message.out else { continue };
+            if let OutboxState::Sending { claimed_at, .. } = out.state
+                && observations.find_attempt(&message.message_id()).is_none()
+            {
+                let _number = observations.claim(message, claimed_at.as_millisecond() - START_MS);
             }
         }
     }

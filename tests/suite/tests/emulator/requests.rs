@@ -221,9 +221,7 @@ async fn an_answered_message_and_its_statuses_cost_the_requests_write_units_and_
     assert!((1..=bytes_max).contains(&cheapest.log_bytes), "{table}");
     let bytes_max = read_number(&counts["status"]["log_bytes"]);
     assert!(
-        statuses
-            .iter()
-            .all(|status| (1..=bytes_max).contains(&status.log_bytes)),
+        statuses.iter().all(|status| status.log_bytes <= bytes_max),
         "{table}"
     );
 }

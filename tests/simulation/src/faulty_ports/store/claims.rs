@@ -37,7 +37,7 @@ impl<S: Store> OutboxStore for FaultyPort<S> {
         let effect = async {
             let open = self.inner.list_open_messages(thread).await?;
             // Also what a store wrote and never answered.
-            self.injector.note_commit(&open);
+            self.injector.note_found(&open);
             Ok(open)
         };
         let mut open = self.around("open", effect).await?;
