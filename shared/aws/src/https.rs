@@ -14,7 +14,9 @@ use aws_smithy_runtime_api::client::result::ConnectorError;
 use aws_smithy_runtime_api::client::runtime_components::RuntimeComponents;
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::Client;
-use hyper_util::client::legacy::connect::{CaptureConnection, HttpConnector as TcpConnector, capture_connection};
+use hyper_util::client::legacy::connect::{
+    CaptureConnection, HttpConnector as TcpConnector, capture_connection,
+};
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use recado_http_client::{ClientError, build_tls_config};
 use rustls::pki_types::CertificateDer;
@@ -112,7 +114,12 @@ fn describe_connection(captured: &CaptureConnection) -> Option<ConnectionMetadat
             connection.poison();
         }
     };
-    Some(ConnectionMetadata::builder().proxied(false).poison_fn(close).build())
+    Some(
+        ConnectionMetadata::builder()
+            .proxied(false)
+            .poison_fn(close)
+            .build(),
+    )
 }
 
 #[cfg(test)]

@@ -277,7 +277,11 @@ impl WebhookState {
         measure::count_webhook_items(provider, &done);
         // Fields of the line itself: each field that a span gains later makes the span's text anew.
         if done.brings_only_statuses() {
-            tracing::debug!(provider = provider.as_str(), statuses = done.statuses, "statuses acknowledged");
+            tracing::debug!(
+                provider = provider.as_str(),
+                statuses = done.statuses,
+                "statuses acknowledged"
+            );
         } else {
             tracing::info!(
                 provider = provider.as_str(),

@@ -263,19 +263,22 @@ impl<A: System> DynamoStore<A> {
 
     /// Returns the place up to which the changes that begin with `first` are published; `None` if they are not. The note is read behind
     /// the head, and only if the head may have forgotten them.
-    async fn find_published_place(
-        &self,
-        head: &LogHead,
-        first: &StreamRecord,
-    ) -> PortResult<Option<String>> {
+    async fn find_published_place(&self, head: &LogHead, first: &StreamRecord) -> PortResult<Option<String>> {
         if let Some(place) = head.find_done(first) {
             return Ok(Some(place.to_owned()));
         }
         if !head.may_have_forgotten(first) {
             return Ok(None);
         }
-        let notes = self.table.get_records(WHAT, vec![find_note_key(first)], true).await?;
-        let place = |note: &Item| item::get_string(note, "last").unwrap_or(&first.sequence).to_owned();
+        let notes = self
+            .table
+            .get_records(WHAT, vec![find_note_key(first)], true)
+            .await?;
+        let place = |note: &Item| {
+            item::get_string(note, "last")
+                .unwrap_or(&first.sequence)
+                .to_owned()
+        };
         Ok(notes.first().map(place))
     }
 
