@@ -116,18 +116,17 @@ impl Observations {
         }
     }
 
-    /// An attempt begins. Returns its number.
+    /// An attempt begins, unless somebody found its claim before. Returns its number.
     pub fn claim(&mut self, message: &Message, at_ms: i64) -> Option<usize> {
         let attempt = Attempt::of(message, message.out.as_ref()?, at_ms);
+        let is_same = |known: &Attempt| {
+            known.message == attempt.message && attempt.nonce.is_some() && known.nonce == attempt.nonce
+        };
+        if let Some(known) = self.attempts.iter().position(is_same) {
+            return Some(known);
+        }
         self.attempts.push(attempt);
         Some(self.attempts.len() - 1)
-    }
-
-    /// Returns the place of the first known attempt at a message.
-    pub fn find_attempt(&self, message: &MessageId) -> Option<usize> {
-        self.attempts
-            .iter()
-            .position(|attempt| attempt.message == *message)
     }
 
     /// Its sender is told how it ended.

@@ -24,12 +24,12 @@ impl FaultInjector {
         }
     }
 
-    /// The commit of `message`, which is the claim of its first attempt, has taken effect. Somebody may have found it before.
-    pub fn note_first_claim(&self, message: &Message) {
-        let known = self.common.observations().find_attempt(&message.message_id());
-        match known {
-            Some(number) => self.attempt.store(number, Ordering::Relaxed),
-            None => self.note_claim(message),
+    /// A function whose commit was not answered found `message`: it goes on with the attempt that began with it, if one did.
+    pub fn note_found_claim(&self, message: &Message) {
+        let out = message.out.as_ref();
+        let is_claimed = out.is_some_and(|out| matches!(out.state, OutboxState::Sending { .. }));
+        if is_claimed && self.attempt().is_none() {
+            self.note_claim(message);
         }
     }
 

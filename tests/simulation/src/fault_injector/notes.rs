@@ -38,7 +38,7 @@ impl FaultInjector {
             let out = message.out.as_ref();
             let is_claimed = out.is_some_and(|out| matches!(out.state, OutboxState::Sending { .. }));
             if is_claimed {
-                self.note_first_claim(message);
+                self.note_claim(message);
             }
         }
     }
@@ -50,9 +50,7 @@ impl FaultInjector {
             let mut observations = self.common.observations();
             observations.commit(message, at);
             let Some(out) = &message.out else { continue };
-            if let OutboxState::Sending { claimed_at, .. } = out.state
-                && observations.find_attempt(&message.message_id()).is_none()
-            {
+            if let OutboxState::Sending { claimed_at, .. } = out.state {
                 let _number = observations.claim(message, claimed_at.as_millisecond() - START_MS);
             }
         }

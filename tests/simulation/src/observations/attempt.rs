@@ -1,6 +1,6 @@
-use recado_domain::ids::MessageId;
+use recado_domain::ids::{MessageId, Nonce};
 use recado_domain::message::Message;
-use recado_domain::outbox::Outbox;
+use recado_domain::outbox::{Outbox, OutboxState};
 use recado_pipeline::ports::SendOutcome;
 
 /// One attempt to send a message: from its claim to what its sender wrote down.
@@ -16,6 +16,8 @@ pub struct Attempt {
     pub number: u32,
     /// Whether the record says that it may have been sent before.
     pub marked: bool,
+    /// The nonce of its claim.
+    pub nonce: Option<Nonce>,
     /// When it was claimed.
     pub claimed_ms: i64,
     /// The slot that it was claimed for, in milliseconds since the Unix epoch.
@@ -74,6 +76,10 @@ impl Attempt {
             by_ai: out.yields_to_takeover(),
             number: out.attempts,
             marked: out.maybe_sent,
+            nonce: match &out.state {
+                OutboxState::Sending { nonce, .. } => Some(nonce.clone()),
+                _ => None,
+            },
             claimed_ms: at_ms,
             slot: out.slot.map(jiff::Timestamp::as_millisecond),
             requested_ms: None,

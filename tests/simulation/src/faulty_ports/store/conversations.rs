@@ -159,6 +159,12 @@ impl<S: Store> Conversations for FaultyPort<S> {
     async fn find_message(&self, id: &MessageId) -> PortResult<Option<Message>> {
         let mut found = self.around("message", self.inner.find_message(id)).await?;
         self.saw(found.as_slice());
+        if let Some(message) = found
+            .as_ref()
+            .filter(|_| self.injector.function == "deferred-reply")
+        {
+            self.injector.note_found_claim(message);
+        }
         if self.injector.lacks(Mutation::ReviveAlways)
             && self.injector.function == "sender"
             && let Some(out) = found.as_mut().and_then(|message| message.out.as_mut())
