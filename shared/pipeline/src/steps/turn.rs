@@ -273,7 +273,7 @@ mod tests {
             assert_eq!(left(time, second), expected, "after {second} s");
         }
         let early = TurnTime::from_start(at(0), Some(at(90)));
-        assert_eq!(early, TurnTime::from_start(at(0), None));
+        assert_eq!(early.ends, TurnTime::from_start(at(0), None).ends);
     }
 
     #[test]
